@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Rewriting a domain's XML to a decision, and back.  Everything that homenode has no business with is kept.
+ */
+#pragma once
+
+#include "decide/decide.h"
+
+enum hn_rewrite_form {
+        HN_REWRITE_PREPARE,    /* the whole placement: cells, numatune, memnode, cputune */
+        HN_REWRITE_FILTER,     /* migrate, restore: only what must change for this host, our own marked values */
+        HN_REWRITE_DEFINITION, /* the inactive XML: cells, topology and (definition=auto) memnode of a several-cell domain */
+};
+
+/* Changes `doc` to say what `decision` decided; a decision that is not PLACED changes nothing.  Doing it
+ * twice gives the same as once.  *ret_changed: whether the document differs from before.
+ * `host` gives distances and says which nodes exist.  On failure the document is undefined: throw it away.
+ * -ENOMEM, -EINVAL (no domain element). */
+int hn_rewrite_apply(xmlDoc *doc, enum hn_rewrite_form form, const struct hn_situation *situation,
+                     const struct hn_decision *decision, bool *ret_changed);
+
+/* Takes out what homenode added, as far as nobody changed it since.  *ret_changed as above. */
+int hn_rewrite_undo(xmlDoc *doc, bool *ret_changed);
+
+/* The document as text, UTF-8, as it was written (no reformatting); the caller frees. */
+int hn_xml_format(xmlDoc *doc, char **ret_text, size_t *ret_length);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The scope that systemd-machined makes for a guest: its name, known before it exists, and the drop-in
+ * that puts the placement into force from the guest's first instruction (DESIGN facts 3 and 4).
+ */
+#pragma once
+
+#include "model/placement.h"
+#include "model/root.h"
+
+#define HN_DROPIN_NAME "50-homenode.conf"
+#define HN_SYSTEMD_MINIMUM 252 /* older ones are believed to refuse a transient unit with drop-ins */
+
+/* "machine-qemu\x2d7\x2dweb.scope" for domain id 7 named "web", as libvirt and machined make it.
+ * -EINVAL: no name can be foreseen (id < 0, empty name).  The caller frees. */
+int hn_scope_unit(long id, const char *name, char **ret);
+
+/* Writes the drop-in: AllowedCPUs (left out if `cpus` is NULL) and AllowedMemoryNodes (left out if `nodes`
+ * is NULL or empty).  Atomic; with neither set the drop-in is removed. */
+int hn_dropin_write(const struct hn_root *root, const char *unit, hwloc_const_bitmap_t cpus,
+                    hwloc_const_bitmap_t nodes);
+
+/* Removes the drop-in and its folder if that is empty then; being gone is success. */
+int hn_dropin_remove(const struct hn_root *root, const char *unit);
+
+/* The running systemd's version, asked for once per boot over D-Bus within `wait_us` and kept in
+ * /run/homenode/systemd-version.  -ENXIO where systemd does not answer. */
+int hn_systemd_version(const struct hn_root *root, uint64_t wait_us, unsigned *ret);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What the administrator can set for the whole host (homenode.conf), as plain values.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum hn_definition { HN_DEFINITION_AUTO, HN_DEFINITION_MINIMAL, HN_DEFINITION_NEVER };
+
+struct hn_policy {
+        unsigned smt_percent;          /* what a further SMT thread is worth of a core: 25 */
+        unsigned headroom_percent;     /* memory of a node that is better left free (soft): 20 */
+        unsigned reserve_percent;      /* memory of a node that is never promised: 5 … */
+        uint64_t reserve_max_kib;      /* … but at most this: 1 GiB */
+        uint64_t overhead_first_kib;   /* QEMU's own memory for a guest's first GiB: 32 MiB */
+        uint64_t overhead_per_gib_kib; /* and for each further one begun: 8 MiB */
+        enum hn_definition definition;
+};
+
+void hn_policy_defaults(struct hn_policy *ret);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The state file: what the daemon publishes in /run/homenode/state.json and `--state FILE` takes.
+ *
+ *   { "version": 1,
+ *     "boot_id": "…", "written_us": 123,             CLOCK_BOOTTIME; how old it is
+ *     "allowed_cpus": "0-63", "isolated_cpus": "2-3", "offline_cpus": "",
+ *     "nodes": [ { "node": 0, "free_kib": 123, "busy_cpus": 1.5,
+ *                  "pools": [ { "page_kib": 2048, "total": 512, "free": 100 } ] } ] }
+ *
+ * All members but version are optional; what is not said is as on an idle host.
+ */
+#pragma once
+
+#define HN_STATE_VERSION 1
