@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Strict reading of JSON members, and writing of sets, for everything that homenode keeps as JSON.
+ */
+#pragma once
+
+#include <json-c/json.h>
+
+#include "model/idset.h"
+
+HN_DEFINE_CLEANUP(struct json_object *, (void) json_object_put, hn_cleanup_json)
+#define HN_JSON HN_CLEANUP(hn_cleanup_json)
+
+/* Parses a whole text of at most `depth` levels; nothing but white space may follow.  -EBADMSG, -ENOMEM. */
+int hn_json_parse(const char *text, size_t length, int depth, struct json_object **ret);
+
+/* Members of an object.  -ENOENT: absent; -EBADMSG: of another type or out of range. */
+int hn_json_get_u64(struct json_object *object, const char *name, uint64_t limit, uint64_t *ret);
+int hn_json_get_bool(struct json_object *object, const char *name, bool *ret);
+int hn_json_get_string(struct json_object *object, const char *name, const char **ret); /* owned by the object */
+int hn_json_get_set(struct json_object *object, const char *name, hwloc_bitmap_t *ret); /* the caller frees */
+int hn_json_get_array(struct json_object *object, const char *name, size_t limit, struct json_object **ret);
+
+/* Adds a member; `value` is taken over, also on failure; NULL as value means there was no memory.  -ENOMEM. */
+int hn_json_add(struct json_object *object, const char *name, struct json_object *value);
+
+/* A set as a list string; NULL without memory or for an infinite set. */
+struct json_object *hn_json_new_set(hwloc_const_bitmap_t set);

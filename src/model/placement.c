@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "model/placement.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct hn_placement *hn_placement_new(void)
+{
+        HN_PLACEMENT struct hn_placement *placement = calloc(1, sizeof *placement);
+
+        if (!placement)
+                return NULL;
+        placement->priority = HN_PRIORITY_NORMAL;
+        placement->emulator_cpus = hwloc_bitmap_alloc();
+        placement->home = hwloc_bitmap_alloc();
+        placement->memory_nodes = hwloc_bitmap_alloc();
+        if (!placement->emulator_cpus || !placement->home || !placement->memory_nodes)
+                return NULL;
+        return HN_TAKE(placement);
+}
+
+void hn_placement_free(struct hn_placement *placement)
+{
+        if (!placement)
+                return;
+        for (size_t i = 0; placement->cells && i < placement->n_cells; i++) {
+                hwloc_bitmap_free(placement->cells[i].vcpus);
+                hwloc_bitmap_free(placement->cells[i].nodes);
+                hwloc_bitmap_free(placement->cells[i].cpus);
+        }
+        for (size_t i = 0; placement->vcpu_cpus && i < placement->n_vcpu_cpus; i++)
+                hwloc_bitmap_free(placement->vcpu_cpus[i].cpus);
+        free(placement->name);
+        free(placement->cells);
+        free(placement->vcpu_cpus);
+        hwloc_bitmap_free(placement->emulator_cpus);
+        hwloc_bitmap_free(placement->home);
+        hwloc_bitmap_free(placement->memory_nodes);
+        free(placement->promises);
+        free(placement);
+}
+
+static int copy_set(hwloc_bitmap_t *ret, hwloc_const_bitmap_t set)
+{
+        hwloc_bitmap_free(*ret);
+        *ret = hwloc_bitmap_dup(set);
+        return *ret ? 0 : -ENOMEM;
+}
+
+static int copy_cells(struct hn_placement *to, const struct hn_placement *from)
+{
+        int r = 0;
+
+        to->cells = calloc(from->n_cells ? from->n_cells : 1, sizeof *to->cells);
+        if (!to->cells)
+                return -ENOMEM;
+        to->n_cells = from->n_cells;
+        for (size_t i = 0; r >= 0 && i < from->n_cells; i++) {
+                to->cells[i].id = from->cells[i].id;
+                to->cells[i].memory_kib = from->cells[i].memory_kib;
+                r = copy_set(&to->cells[i].vcpus, from->cells[i].vcpus);
+                if (r >= 0)
+                        r = copy_set(&to->cells[i].nodes, from->cells[i].nodes);
+                if (r >= 0)
+                        r = copy_set(&to->cells[i].cpus, from->cells[i].cpus);
+        }
+        return r;
+}
+
+static int copy_vcpus(struct hn_placement *to, const struct hn_placement *from)
+{
+        int r = 0;
+
+        to->vcpu_cpus = calloc(from->n_vcpu_cpus ? from->n_vcpu_cpus : 1, sizeof *to->vcpu_cpus);
+        if (!to->vcpu_cpus)
+                return -ENOMEM;
+        to->n_vcpu_cpus = from->n_vcpu_cpus;
+        for (size_t i = 0; r >= 0 && i < from->n_vcpu_cpus; i++) {
+                to->vcpu_cpus[i].id = from->vcpu_cpus[i].id;
+                r = copy_set(&to->vcpu_cpus[i].cpus, from->vcpu_cpus[i].cpus);
+        }
+        return r;
+}
+
+struct hn_placement *hn_placement_copy(const struct hn_placement *placement)
+{
+        HN_PLACEMENT struct hn_placement *copy = hn_placement_new();
+
+        if (!copy)
+                return NULL;
+        memcpy(copy->uuid, placement->uuid, sizeof copy->uuid);
+        copy->priority = placement->priority;
+        if (placement->name && !(copy->name = strdup(placement->name)))
+                return NULL;
+        if (copy_cells(copy, placement) < 0 || copy_vcpus(copy, placement) < 0 ||
+            copy_set(&copy->emulator_cpus, placement->emulator_cpus) < 0 ||
+            copy_set(&copy->home, placement->home) < 0 ||
+            copy_set(&copy->memory_nodes, placement->memory_nodes) < 0)
+                return NULL;
+        for (size_t i = 0; i < placement->n_promises; i++)
+                if (hn_placement_promise(copy, &placement->promises[i]) < 0)
+                        return NULL;
+        return HN_TAKE(copy);
+}
+
+int hn_placement_promise(struct hn_placement *placement, const struct hn_promise *promise)
+{
+        struct hn_promise *more;
+
+        for (size_t i = 0; i < placement->n_promises; i++) {
+                struct hn_promise *p = &placement->promises[i];
+
+                if (p->node == promise->node && p->page_kib == promise->page_kib) {
+                        p->memory_kib += promise->memory_kib;
+                        p->vcpus_milli += promise->vcpus_milli;
+                        return 0;
+                }
+        }
+        more = reallocarray(placement->promises, placement->n_promises + 1, sizeof *more);
+        if (!more)
+                return -ENOMEM;
+        more[placement->n_promises++] = *promise;
+        placement->promises = more;
+        return 0;
+}
+
+hwloc_const_bitmap_t hn_placement_vcpu(const struct hn_placement *placement, unsigned vcpu)
+{
+        for (size_t i = 0; i < placement->n_vcpu_cpus; i++)
+                if (placement->vcpu_cpus[i].id == vcpu)
+                        return placement->vcpu_cpus[i].cpus;
+        for (size_t i = 0; i < placement->n_cells; i++)
+                if (hwloc_bitmap_isset(placement->cells[i].vcpus, vcpu))
+                        return placement->cells[i].cpus;
+        return NULL;
+}
+
+hwloc_bitmap_t hn_placement_cpus(const struct hn_placement *placement)
+{
+        HN_BITMAP hwloc_bitmap_t all = hwloc_bitmap_dup(placement->emulator_cpus);
+
+        if (!all)
+                return NULL;
+        for (size_t i = 0; i < placement->n_cells; i++)
+                if (hwloc_bitmap_or(all, all, placement->cells[i].cpus) < 0)
+                        return NULL;
+        for (size_t i = 0; i < placement->n_vcpu_cpus; i++)
+                if (hwloc_bitmap_or(all, all, placement->vcpu_cpus[i].cpus) < 0)
+                        return NULL;
+        return HN_TAKE(all);
+}

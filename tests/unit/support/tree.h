@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A folder that stands for a host's root in a test, made anew and removed with all that is in it.
+ */
+#pragma once
+
+#include "model/root.h"
+
+struct tree {
+        char path[256];
+        struct hn_root root;
+};
+
+/* Makes an empty tree below $TMPDIR or /tmp and opens it as a (recorded) root. */
+void tree_make(struct tree *tree);
+
+/* Puts a file with its folders into the tree. */
+void tree_put(struct tree *tree, const char *path, const char *text);
+
+void tree_remove(struct tree *tree);
