@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The scene: host, configuration, load and ledger gathered into what a decision looks at, for the hook, the
+ * daemon and the command alike.
+ */
+#pragma once
+
+#include "decide/decide.h"
+#include "store/ledger.h"
+
+#define HN_STATE_PATH "/run/homenode/state.json"
+#define HN_STATE_FRESH_US (30u * 1000000u) /* an older state is as good as none */
+
+struct hn_scene {
+        struct hn_host *host;
+        struct hn_policy policy;
+        struct hn_load *load;
+        struct hn_entry **entries;
+        size_t n_entries;
+        const struct hn_placement **placements; /* those of the entries, in their order; more may be appended */
+        size_t n_placements;
+        struct hn_situation situation;          /* points at the above */
+        char *faults;                           /* what was passed over in the configuration, NULL: nothing */
+};
+
+/* Where a scene comes from; all members may be left NULL. */
+struct hn_scene_source {
+        const char *host;    /* --host: hwloc XML file or synthetic description; NULL: the host below the root */
+        const char *state;   /* --state: a file; NULL: what the daemon published lately, if the host is the root's */
+        bool with_pools;     /* huge page pools are wanted (they cost a read per node and size) */
+};
+
+/* Host, configuration and load.  Errors are those of reading the host or a state that was named; *ret_fault
+ * (the caller frees, set only then) names the object. */
+int hn_scene_open(const struct hn_root *root, const struct hn_scene_source *source, struct hn_scene **ret,
+                  char **ret_fault);
+
+/* Adds the ledger's placements, but not the one of `except_uuid` (may be NULL: the domain that is decided on).
+ * With the root's own host, what those guests hold already is counted to the nodes' free memory, so that it is
+ * not counted twice. */
+int hn_scene_add_ledger(struct hn_scene *scene, const struct hn_root *root, struct hn_ledger *ledger,
+                        const char *except_uuid);
+
+/* Appends one more placement (plan: each domain reserves before the next).  Not owned. */
+int hn_scene_append(struct hn_scene *scene, const struct hn_placement *placement);
+
+void hn_scene_free(struct hn_scene *scene);
+HN_DEFINE_CLEANUP(struct hn_scene *, hn_scene_free, hn_cleanup_scene)
+#define HN_SCENE HN_CLEANUP(hn_cleanup_scene)
