@@ -12,17 +12,25 @@
 #define HN_SYSTEMD_MINIMUM 252 /* older ones are believed to refuse a transient unit with drop-ins */
 
 /* "machine-qemu\x2d7\x2dweb.scope" for domain id 7 named "web", as libvirt and machined make it.
- * -EINVAL: no name can be foreseen (id < 0, empty name).  The caller frees. */
+ * -EINVAL: no name can be foreseen (id < 0 or none that libvirt has, empty name).  The caller frees. */
 int hn_scope_unit(long id, const char *name, char **ret);
 
-/* Writes the drop-in: AllowedCPUs (left out if `cpus` is NULL) and AllowedMemoryNodes (left out if `nodes`
- * is NULL or empty).  Atomic; with neither set the drop-in is removed. */
+/* May this text be the name of a guest's scope, and so of a folder?  What comes from a file is asked first. */
+bool hn_scope_unit_valid(const char *unit);
+
+/* Writes the drop-in: AllowedCPUs (left out if `cpus` is NULL or empty) and AllowedMemoryNodes (left out if
+ * `nodes` is NULL or empty).  Atomic; with neither set the drop-in is removed.  -EINVAL: no scope's name;
+ * -ENOENT: the host runs without systemd, for which /run/systemd/system is the sign (sd_booted(3)). */
 int hn_dropin_write(const struct hn_root *root, const char *unit, hwloc_const_bitmap_t cpus,
                     hwloc_const_bitmap_t nodes);
 
-/* Removes the drop-in and its folder if that is empty then; being gone is success. */
+/* Removes the drop-in and its folder if that is empty then; being gone is success.  -EINVAL as above. */
 int hn_dropin_remove(const struct hn_root *root, const char *unit);
 
 /* The running systemd's version, asked for once per boot over D-Bus within `wait_us` and kept in
- * /run/homenode/systemd-version.  -ENXIO where systemd does not answer. */
+ * /run/homenode/systemd-version.  -ENXIO where systemd does not answer, and in a recorded tree without that
+ * file. */
 int hn_systemd_version(const struct hn_root *root, uint64_t wait_us, unsigned *ret);
+
+/* The version's first number: "257.8-1~deb13u2" is 257, "v258~rc1" is 258.  -EBADMSG. */
+int hn_systemd_version_parse(const char *text, unsigned *ret);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Which systemd runs.  The bus may be stopped, and a start must not wait for it: libsystemd's own limits are 90 s to
+ * log in and 25 s a call, so the connection is driven here up to the caller's deadline.
+ */
+#include <errno.h>
+#include <string.h>
+#include <systemd/sd-bus.h>
+#include <time.h>
+
+#include "act/scope.h"
+
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
+#define CACHE "/run/homenode/systemd-version"
+#define VERSION_LIMIT 100000u
+
+/* Closed without a flush: that would wait for the other side. */
+HN_DEFINE_CLEANUP(sd_bus *, (void) sd_bus_close_unref, cleanup_bus)
+
+int hn_systemd_version_parse(const char *text, unsigned *ret)
+{
+        const char *p = text + (*text == 'v');
+        unsigned version = 0;
+
+        if (*p < '1' || *p > '9')
+                return -EBADMSG;
+        for (; *p >= '0' && *p <= '9'; p++) {
+                version = version * 10 + (unsigned) (*p - '0');
+                if (version >= VERSION_LIMIT)
+                        return -EBADMSG;
+        }
+        if (*p && !strchr(".-~+^ (", *p))
+                return -EBADMSG;
+        *ret = version;
+        return 0;
+}
+
+static uint64_t monotonic_us(void)
+{
+        struct timespec now;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t) now.tv_sec * 1000000u + (uint64_t) now.tv_nsec / 1000u;
+}
+
+static uint64_t left_us(uint64_t deadline_us)
+{
+        uint64_t now_us = monotonic_us();
+
+        return deadline_us > now_us ? deadline_us - now_us : 0;
+}
+
+/* Until the bus has said hello, or -ETIMEDOUT. */
+static int wait_ready(sd_bus *bus, uint64_t deadline_us)
+{
+        for (;;) {
+                int r = sd_bus_is_ready(bus);
+                if (r != 0)
+                        return r;
+                r = sd_bus_process(bus, NULL);
+                if (r < 0)
+                        return r;
+                if (r > 0)
+                        continue;
+                uint64_t wait_us = left_us(deadline_us);
+                if (wait_us == 0)
+                        return -ETIMEDOUT;
+                r = sd_bus_wait(bus, wait_us);
+                if (r < 0 && r != -EINTR)
+                        return r;
+        }
+}
+
+static int ask(uint64_t wait_us, unsigned *ret)
+{
+        HN_CLEANUP(cleanup_bus) sd_bus *bus = NULL;
+        HN_FREE char *text = NULL;
+        uint64_t deadline_us = monotonic_us() + wait_us;
+        int r;
+
+        r = sd_bus_open_system_with_description(&bus, "homenode");
+        if (r >= 0)
+                r = wait_ready(bus, deadline_us);
+        if (r < 0)
+                return r;
+        wait_us = left_us(deadline_us);
+        if (wait_us == 0)
+                return -ETIMEDOUT;
+        r = sd_bus_set_method_call_timeout(bus, wait_us);
+        if (r >= 0)
+                r = sd_bus_get_property_string(bus, "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
+                                               "org.freedesktop.systemd1.Manager", "Version", NULL, &text);
+        return r < 0 ? r : hn_systemd_version_parse(text, ret);
+}
+
+/* "BOOT_ID VERSION": another boot may run another systemd. */
+static int read_cache(const struct hn_root *root, const char *boot_id, unsigned *ret)
+{
+        HN_FREE char *line = NULL;
+        size_t length = strlen(boot_id);
+        int r;
+
+        r = hn_root_read_line(root, &line, CACHE);
+        if (r < 0)
+                return r;
+        if (strncmp(line, boot_id, length) != 0 || line[length] != ' ')
+                return -ESTALE;
+        return hn_systemd_version_parse(line + length + 1, ret);
+}
+
+int hn_systemd_version(const struct hn_root *root, uint64_t wait_us, unsigned *ret)
+{
+        HN_FREE char *boot_id = NULL, *line = NULL;
+        unsigned version = 0;
+
+        if (hn_root_read_line(root, &boot_id, BOOT_ID) < 0 || !*boot_id)
+                return -ENXIO;
+        if (read_cache(root, boot_id, ret) >= 0)
+                return 0;
+        if (!root->host || !hn_root_exists(root, "/run/systemd/system") || ask(wait_us, &version) < 0)
+                return -ENXIO;
+
+        /* Not being able to keep it only means asking again. */
+        if (asprintf(&line, "%s %u\n", boot_id, version) < 0)
+                line = NULL;
+        else if (hn_root_mkdir(root, 0700, "/run/homenode") >= 0)
+                (void) hn_root_replace(root, line, strlen(line), 0600, CACHE);
+        *ret = version;
+        return 0;
+}
