@@ -175,7 +175,8 @@ int hn_root_write(const struct hn_root *root, const char *text, const char *path
 {
         RELATIVE_PATH(relative_path, path);
 
-        HN_CLOSE int fd = open_relative(root, relative_path, O_WRONLY | O_NOCTTY, 0);
+        /* Truncating says nothing to the kernel's files; recorded ones are not to keep the end of a longer value. */
+        HN_CLOSE int fd = open_relative(root, relative_path, O_WRONLY | O_TRUNC | O_NOCTTY, 0);
         if (fd < 0)
                 return fd;
 

@@ -113,7 +113,7 @@ static void writes_only_to_what_is_there(void **state)
         HN_FREE char *text = NULL;
 
         assert_int_equal(hn_root_write(&tree->root, "1", "/cg/cpuset.cpus"), -ENOENT);
-        tree_put(tree, "/cg/cpuset.cpus", "0-7\n");
+        tree_put(tree, "/cg/cpuset.cpus", "0-7,16-23\n");
         assert_int_equal(hn_root_write(&tree->root, "0-3\n", "/cg/cpuset.cpus"), 0);
         assert_int_equal(hn_root_read(&tree->root, 10, &text, NULL, "/cg/cpuset.cpus"), 0);
         assert_string_equal(text, "0-3\n");
