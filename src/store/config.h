@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * /etc/homenode/homenode.conf and homenode.conf.d/ *.conf, through libeconf.
+ * /etc/homenode/homenode.conf and homenode.conf.d/ *.conf, through libeconf:
+ *
+ *   definition = auto | minimal | never      before any section, or as "mode" in [definition]
+ *   [placement]
+ *   smt_percent = 25                         0-100; see model/policy.h for what each is
+ *   headroom_percent = 20                    0-100
+ *   reserve_percent = 5                      0-100
+ *   reserve_max_mib = 1024                   0-1073741824
+ *   overhead_first_mib = 32                  0-1048576
+ *   overhead_per_gib_mib = 8                 0-1024
  */
 #pragma once
 
 #include "model/policy.h"
 #include "model/root.h"
 
+#define HN_CONFIG_LIMIT (16u << 10) /* bytes of one file; libeconf's time grows with the square (0.06 s here) */
+
 /* Reads main file and drop-ins (in the order of their names) over the defaults.  A file that can't be parsed
- * and a value that is out of range are passed over and named in *ret_faults (one a line, NULL: none; the
- * caller frees): configuration never keeps a guest from starting.  -ENOMEM. */
+ * and a value that is out of range are passed over, and so are unknown sections and keys; all are named in
+ * *ret_faults (one a line with its file, NULL: none; the caller frees): configuration never keeps a guest from
+ * starting.  Files that are not there are no fault.  -ENOMEM. */
 int hn_config_load(const struct hn_root *root, struct hn_policy *ret, char **ret_faults);

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "store/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libeconf.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MAIN_FILE "/etc/homenode/homenode.conf"
+#define DROPIN_FOLDER MAIN_FILE ".d"
+#define DROPIN_LIMIT 256u
+#define SECTION_LIMIT 64u
+#define FAULT_LIMIT 32u /* so that a wrong file does not fill the log */
+#define QUOTE_LIMIT 60  /* bytes of foreign text in a fault */
+
+HN_DEFINE_CLEANUP(econf_file *, econf_freeFile, cleanup_econf)
+HN_DEFINE_CLEANUP(char **, econf_freeArray, cleanup_strings)
+
+struct reading {
+        struct hn_policy policy;
+        const char *path; /* of the file being read */
+        FILE *faults;
+        unsigned n_faults;
+};
+
+/* Foreign text on one line. */
+static void quote(FILE *out, const char *text)
+{
+        (void) fputc('"', out);
+        for (int i = 0; text[i] && i < QUOTE_LIMIT; i++)
+                (void) fputc((unsigned char) text[i] < ' ' || text[i] == 0x7f ? '?' : text[i], out);
+        (void) fputs(strlen(text) > QUOTE_LIMIT ? "…\"" : "\"", out);
+}
+
+static bool begin_fault(struct reading *reading)
+{
+        if (reading->n_faults++ >= FAULT_LIMIT)
+                return false;
+        if (reading->n_faults > 1)
+                (void) fputc('\n', reading->faults);
+        if (reading->n_faults == FAULT_LIMIT) {
+                (void) fputs("and more", reading->faults);
+                return false;
+        }
+        (void) fprintf(reading->faults, "%s: ", reading->path);
+        return true;
+}
+
+static void fault_file(struct reading *reading, const char *what)
+{
+        if (begin_fault(reading))
+                (void) fputs(what, reading->faults);
+}
+
+/* `value` NULL: the key is the fault. */
+static void fault_key(struct reading *reading, const char *section, const char *key, const char *value,
+                      const char *what)
+{
+        if (!begin_fault(reading))
+                return;
+        if (section) {
+                (void) fputs("section ", reading->faults);
+                quote(reading->faults, section);
+                (void) fputs(", ", reading->faults);
+        }
+        (void) fputs("key ", reading->faults);
+        quote(reading->faults, key);
+        (void) fputs(": ", reading->faults);
+        if (value)
+                quote(reading->faults, value);
+        (void) fputs(what, reading->faults);
+}
+
+/* Decimal digits and nothing else, up to `limit`. */
+static int parse_number(const char *text, uint64_t limit, uint64_t *ret)
+{
+        uint64_t value = 0;
+
+        if (!*text)
+                return -EINVAL;
+        for (; *text; text++) {
+                if (*text < '0' || *text > '9')
+                        return -EINVAL;
+                value = value * 10 + (uint64_t) (*text - '0');
+                if (value > limit)
+                        return -ERANGE;
+        }
+        *ret = value;
+        return 0;
+}
+
+static int set_mode(struct hn_policy *policy, const char *value)
+{
+        static const char *const names[] = {
+                [HN_DEFINITION_AUTO] = "auto",
+                [HN_DEFINITION_MINIMAL] = "minimal",
+                [HN_DEFINITION_NEVER] = "never",
+        };
+
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+                if (strcmp(value, names[i]) == 0) {
+                        policy->definition = (enum hn_definition) i;
+                        return 0;
+                }
+        return -EINVAL;
+}
+
+/* One number of the section [placement]: either a percentage or mebibytes up to a limit. */
+struct number {
+        const char *key;
+        unsigned *percent;
+        uint64_t *kib;
+        uint64_t limit_mib;
+};
+
+static void set_number(struct reading *reading, const char *section, const struct number *number, const char *value)
+{
+        uint64_t limit = number->percent ? 100 : number->limit_mib, n = 0;
+        char what[64];
+
+        if (parse_number(value, limit, &n) < 0) {
+                (void) snprintf(what, sizeof what, " is not a number from 0 to %llu", (unsigned long long) limit);
+                fault_key(reading, section, number->key, value, what);
+        } else if (number->percent)
+                *number->percent = (unsigned) n;
+        else
+                *number->kib = n << 10;
+}
+
+static void set_key(struct reading *reading, const char *section, const char *key, const char *value)
+{
+        struct hn_policy *policy = &reading->policy;
+        const struct number numbers[] = {
+                { "smt_percent", .percent = &policy->smt_percent },
+                { "headroom_percent", .percent = &policy->headroom_percent },
+                { "reserve_percent", .percent = &policy->reserve_percent },
+                { "reserve_max_mib", .kib = &policy->reserve_max_kib, .limit_mib = UINT64_C(1) << 30 },
+                { "overhead_first_mib", .kib = &policy->overhead_first_kib, .limit_mib = UINT64_C(1) << 20 },
+                { "overhead_per_gib_mib", .kib = &policy->overhead_per_gib_kib, .limit_mib = UINT64_C(1) << 10 },
+        };
+
+        if (section ? strcmp(section, "definition") == 0 && strcmp(key, "mode") == 0 : strcmp(key, "definition") == 0) {
+                if (set_mode(policy, value) < 0)
+                        fault_key(reading, section, key, value, " is not auto, minimal or never");
+                return;
+        }
+        for (size_t i = 0; section && strcmp(section, "placement") == 0 && i < sizeof numbers / sizeof *numbers; i++)
+                if (strcmp(key, numbers[i].key) == 0) {
+                        set_number(reading, section, &numbers[i], value);
+                        return;
+                }
+        fault_key(reading, section, key, NULL, "unknown");
+}
+
+static int read_section(struct reading *reading, econf_file *file, const char *section)
+{
+        HN_CLEANUP(cleanup_strings) char **keys = NULL;
+        size_t n = 0;
+        econf_err e = econf_getKeys(file, section, &n, &keys);
+
+        if (e != ECONF_SUCCESS)
+                return e == ECONF_NOMEM ? -ENOMEM : 0; /* ECONF_NOKEY: an empty one */
+        for (size_t i = 0; i < n; i++) {
+                HN_FREE char *value = NULL;
+
+                e = econf_getStringValue(file, section, keys[i], &value);
+                if (e == ECONF_NOMEM)
+                        return -ENOMEM;
+                set_key(reading, section, keys[i], e == ECONF_SUCCESS && value ? value : "");
+        }
+        return 0;
+}
+
+/* libeconf 0.5 lists a section as often as it begins, with all its keys each time. */
+static bool seen_before(char **sections, size_t at)
+{
+        for (size_t i = 0; i < at; i++)
+                if (strcmp(sections[i], sections[at]) == 0)
+                        return true;
+        return false;
+}
+
+static int read_sections(struct reading *reading, econf_file *file)
+{
+        HN_CLEANUP(cleanup_strings) char **sections = NULL;
+        size_t n = 0;
+        int r = read_section(reading, file, NULL);
+
+        if (r < 0)
+                return r;
+        econf_err e = econf_getGroups(file, &n, &sections);
+        if (e != ECONF_SUCCESS)
+                return e == ECONF_NOMEM ? -ENOMEM : 0; /* ECONF_NOGROUP: none */
+        if (n > SECTION_LIMIT) {
+                fault_file(reading, "too many sections");
+                n = SECTION_LIMIT;
+        }
+        for (size_t i = 0; r >= 0 && i < n; i++)
+                if (!seen_before(sections, i))
+                        r = read_section(reading, file, sections[i]);
+        return r;
+}
+
+/* libeconf wants a name: that of the open descriptor, which is the file below our root. */
+static int parse_open_file(struct reading *reading, int fd)
+{
+        HN_CLEANUP(cleanup_econf) econf_file *file = NULL;
+        char name[32];
+
+        (void) snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+        econf_err e = econf_readFile(&file, name, "=", "#;");
+        if (e == ECONF_NOMEM)
+                return -ENOMEM;
+        if (e != ECONF_SUCCESS) {
+                HN_FREE char *read_name = NULL;
+                uint64_t line = 0;
+
+                econf_errLocation(&read_name, &line);
+                if (begin_fault(reading))
+                        (void) fprintf(reading->faults, "line %llu: %s", (unsigned long long) line, econf_errString(e));
+                return 0;
+        }
+        return read_sections(reading, file);
+}
+
+/* Each file by itself: econf_readDirs gives up on all for one missing bracket, and is deprecated in 0.7. */
+static int read_file(struct reading *reading, const struct hn_root *root, const char *path)
+{
+        HN_CLOSE int fd = hn_root_open_file(root, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, "%s", path);
+        struct stat st;
+
+        if (fd == -ENOMEM)
+                return fd;
+        reading->path = path;
+        if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= (off_t) HN_CONFIG_LIMIT)
+                return parse_open_file(reading, fd);
+        if (fd < 0 && fd != -ENOENT)
+                fault_file(reading, strerror(-fd));
+        else if (fd >= 0)
+                fault_file(reading, "not a file of at most 16 KiB");
+        return 0;
+}
+
+static bool is_dropin(const struct dirent *entry)
+{
+        size_t length = strlen(entry->d_name);
+
+        return entry->d_name[0] != '.' && length > 5 && strcmp(entry->d_name + length - 5, ".conf") == 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+        return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+/* The drop-ins' names in `dir`, as many as there is room for. */
+static int list_dropins(DIR *dir, char *names[DROPIN_LIMIT], size_t *n)
+{
+        struct dirent *entry;
+
+        while (*n < DROPIN_LIMIT && (entry = readdir(dir))) {
+                if (!is_dropin(entry))
+                        continue;
+                names[*n] = strdup(entry->d_name);
+                if (!names[*n])
+                        return -ENOMEM;
+                (*n)++;
+        }
+        return 0;
+}
+
+static int read_dropins(struct reading *reading, const struct hn_root *root)
+{
+        HN_CLOSEDIR DIR *dir = NULL;
+        char *names[DROPIN_LIMIT];
+        size_t n = 0;
+        int r;
+
+        reading->path = DROPIN_FOLDER;
+        r = hn_root_open_dir(root, &dir, DROPIN_FOLDER);
+        if (r < 0) {
+                if (r != -ENOENT && r != -ENOMEM)
+                        fault_file(reading, strerror(-r));
+                return r == -ENOMEM ? r : 0;
+        }
+        r = list_dropins(dir, names, &n);
+        if (n == DROPIN_LIMIT)
+                fault_file(reading, "too many files");
+        qsort(names, n, sizeof *names, by_name);
+        for (size_t i = 0; i < n; i++) {
+                char path[sizeof DROPIN_FOLDER + 1 + sizeof (struct dirent)];
+
+                (void) snprintf(path, sizeof path, DROPIN_FOLDER "/%s", names[i]);
+                if (r >= 0)
+                        r = read_file(reading, root, path);
+                free(names[i]);
+        }
+        return r;
+}
+
+int hn_config_load(const struct hn_root *root, struct hn_policy *ret, char **ret_faults)
+{
+        HN_FREE char *text = NULL;
+        size_t length = 0;
+        struct reading reading = { .faults = open_memstream(&text, &length) };
+        int r;
+
+        if (!reading.faults)
+                return -ENOMEM;
+        hn_policy_defaults(&reading.policy);
+        r = read_file(&reading, root, MAIN_FILE);
+        if (r >= 0)
+                r = read_dropins(&reading, root);
+        if (fclose(reading.faults) != 0 || r < 0)
+                return -ENOMEM;
+        *ret = reading.policy;
+        *ret_faults = length > 0 ? HN_TAKE(text) : NULL;
+        return 0;
+}

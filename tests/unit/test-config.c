@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "store/config.h"
+
+#include <sys/stat.h>
+
+#include "unit/support/test.h"
+#include "unit/support/tree.h"
+
+#define MAIN "/etc/homenode/homenode.conf"
+#define DROPIN(name) MAIN ".d/" name
+
+static int setup(void **state)
+{
+        static struct tree tree;
+
+        tree_make(&tree);
+        *state = &tree;
+        return 0;
+}
+
+static int teardown(void **state)
+{
+        tree_remove(*state);
+        return 0;
+}
+
+static struct hn_policy load(struct tree *tree, char **ret_faults)
+{
+        struct hn_policy policy;
+
+        memset(&policy, 0xaa, sizeof policy);
+        assert_int_equal(hn_config_load(&tree->root, &policy, ret_faults), 0);
+        return policy;
+}
+
+static struct hn_policy load_without_faults(struct tree *tree)
+{
+        char *faults = NULL;
+        struct hn_policy policy = load(tree, &faults);
+
+        if (faults)
+                fail_msg("unexpected: %s", faults);
+        return policy;
+}
+
+static void assert_defaults(const struct hn_policy *policy)
+{
+        assert_int_equal(policy->smt_percent, 25);
+        assert_int_equal(policy->headroom_percent, 20);
+        assert_int_equal(policy->reserve_percent, 5);
+        assert_int_equal(policy->reserve_max_kib, 1048576);
+        assert_int_equal(policy->overhead_first_kib, 32768);
+        assert_int_equal(policy->overhead_per_gib_kib, 8192);
+        assert_int_equal(policy->definition, HN_DEFINITION_AUTO);
+}
+
+static void gives_the_defaults_without_files(void **state)
+{
+        struct tree *tree = *state;
+        struct hn_policy policy = load_without_faults(tree);
+
+        assert_defaults(&policy);
+        tree_put(tree, MAIN, "");
+        tree_put(tree, DROPIN("10-nothing.conf"), "# [placement]\n# smt_percent = 3\n");
+        policy = load_without_faults(tree);
+        assert_defaults(&policy);
+}
+
+static void reads_every_key(void **state)
+{
+        struct tree *tree = *state;
+
+        tree_put(tree, MAIN, "# of this host\ndefinition = minimal\n\n[placement]\nsmt_percent = 30\nheadroom_percent=0\n"
+                             "reserve_percent=100  # all\nreserve_max_mib = 2048\noverhead_first_mib=0\n"
+                             "  overhead_per_gib_mib = 16\n");
+        struct hn_policy policy = load_without_faults(tree);
+        assert_int_equal(policy.smt_percent, 30);
+        assert_int_equal(policy.headroom_percent, 0);
+        assert_int_equal(policy.reserve_percent, 100);
+        assert_int_equal(policy.reserve_max_kib, 2097152);
+        assert_int_equal(policy.overhead_first_kib, 0);
+        assert_int_equal(policy.overhead_per_gib_kib, 16384);
+        assert_int_equal(policy.definition, HN_DEFINITION_MINIMAL);
+
+        tree_put(tree, MAIN, "[definition]\nmode = never\n[placement]\nreserve_max_mib = 1073741824\n");
+        policy = load_without_faults(tree);
+        assert_int_equal(policy.definition, HN_DEFINITION_NEVER);
+        assert_int_equal(policy.reserve_max_kib, UINT64_C(1) << 40);
+}
+
+static void lays_dropins_over_it_by_name(void **state)
+{
+        struct tree *tree = *state;
+
+        tree_put(tree, MAIN, "[placement]\nsmt_percent = 1\nheadroom_percent = 1\nreserve_percent = 1\n");
+        tree_put(tree, DROPIN("20-b.conf"), "[placement]\nsmt_percent = 3\n");
+        tree_put(tree, DROPIN("10-a.conf"), "[placement]\nsmt_percent = 2\nheadroom_percent = 2\n");
+        tree_put(tree, DROPIN("30-c.conf.bak"), "[placement]\nsmt_percent = 4\n");
+        tree_put(tree, DROPIN(".40-d.conf"), "[placement]\nsmt_percent = 5\n");
+        struct hn_policy policy = load_without_faults(tree);
+        assert_int_equal(policy.smt_percent, 3);
+        assert_int_equal(policy.headroom_percent, 2);
+        assert_int_equal(policy.reserve_percent, 1);
+}
+
+static void passes_over_a_broken_file_and_names_it(void **state)
+{
+        struct tree *tree = *state;
+        char *faults = NULL;
+
+        tree_put(tree, MAIN, "[placement]\nsmt_percent = 1\n");
+        tree_put(tree, DROPIN("10-a.conf"), "[placement\nsmt_percent = 2\n");
+        tree_put(tree, DROPIN("20-b.conf"), "[placement]\nheadroom_percent = 3\n");
+        struct hn_policy policy = load(tree, &faults);
+        assert_int_equal(policy.smt_percent, 1);
+        assert_int_equal(policy.headroom_percent, 3);
+        assert_non_null(faults);
+        assert_non_null(strstr(faults, DROPIN("10-a.conf") ": line 1: "));
+        assert_null(strchr(faults, '\n'));
+        free(faults);
+}
+
+static void passes_over_wrong_values_and_names_them(void **state)
+{
+        static const char *const values[] = {
+                "101", "-1", "+1", "1.5", "0x10", "abc", "", "1 2", "25%", "99999999999999999999999", "\xd9\xa3",
+        };
+        struct tree *tree = *state;
+
+        for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+                HN_FREE char *text = NULL, *faults = NULL, *expected = NULL;
+
+                assert_true(asprintf(&text, "[placement]\nsmt_percent = %s\nheadroom_percent = 7\n", values[i]) > 0);
+                tree_put(tree, MAIN, text);
+                struct hn_policy policy = load(tree, &faults);
+                assert_int_equal(policy.smt_percent, 25);
+                assert_int_equal(policy.headroom_percent, 7);
+                assert_true(asprintf(&expected, MAIN ": section \"placement\", key \"smt_percent\": \"%s\""
+                                     " is not a number from 0 to 100", values[i]) > 0);
+                assert_string_equal(faults, expected);
+        }
+}
+
+static void names_what_it_does_not_know(void **state)
+{
+        struct tree *tree = *state;
+        HN_FREE char *faults = NULL;
+
+        tree_put(tree, MAIN, "smt_percent = 3\n[placement]\nsmt_percnet = 3\nmode = auto\n[Placement]\nsmt_percent = 3\n"
+                             "[definition]\nmode = Auto\n");
+        struct hn_policy policy = load(tree, &faults);
+        assert_defaults(&policy);
+        assert_string_equal(faults, MAIN ": key \"smt_percent\": unknown\n"
+                            MAIN ": section \"placement\", key \"smt_percnet\": unknown\n"
+                            MAIN ": section \"placement\", key \"mode\": unknown\n"
+                            MAIN ": section \"Placement\", key \"smt_percent\": unknown\n"
+                            MAIN ": section \"definition\", key \"mode\": \"Auto\" is not auto, minimal or never");
+}
+
+static void is_stopped_by_no_kind_of_file(void **state)
+{
+        struct tree *tree = *state;
+        HN_FREE char *faults = NULL, *large = malloc(HN_CONFIG_LIMIT + 2);
+
+        assert_non_null(large);
+        memset(large, '#', HN_CONFIG_LIMIT + 1);
+        large[HN_CONFIG_LIMIT + 1] = '\0';
+        tree_put(tree, MAIN, large);
+        assert_int_equal(hn_root_mkdir(&tree->root, 0755, DROPIN("10-folder.conf")), 0);
+        assert_int_equal(mkfifoat(tree->root.fd, DROPIN("20-fifo.conf") + 1, 0600), 0);
+        assert_int_equal(symlinkat("nowhere", tree->root.fd, DROPIN("30-dangling.conf") + 1), 0);
+        assert_int_equal(symlinkat("40-loop.conf", tree->root.fd, DROPIN("40-loop.conf") + 1), 0);
+        tree_put(tree, DROPIN("50-good.conf"), "[placement]\nsmt_percent = 9\n");
+        struct hn_policy policy = load(tree, &faults);
+        assert_int_equal(policy.smt_percent, 9);
+        assert_non_null(strstr(faults, MAIN ": not a file of at most 16 KiB\n"));
+        assert_non_null(strstr(faults, "10-folder.conf: not a file"));
+        assert_non_null(strstr(faults, "20-fifo.conf: not a file"));
+        assert_non_null(strstr(faults, "40-loop.conf: "));
+}
+
+static void says_only_so_much(void **state)
+{
+        struct tree *tree = *state;
+        HN_FREE char *faults = NULL, *text = calloc(1, HN_CONFIG_LIMIT);
+        size_t lines = 1, length = 0;
+
+        assert_non_null(text);
+        for (int i = 0; i < 500; i++)
+                length += (size_t) sprintf(text + length, "[s%d]\nk\x01%d = v\n", i, i);
+        tree_put(tree, MAIN, text);
+        (void) load(tree, &faults);
+        for (const char *p = faults; *p; p++) {
+                lines += *p == '\n';
+                assert_true((unsigned char) *p >= ' ' || *p == '\n');
+        }
+        assert_int_equal(lines, 32);
+        assert_non_null(strstr(faults, "\nand more"));
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(gives_the_defaults_without_files, setup, teardown),
+                cmocka_unit_test_setup_teardown(reads_every_key, setup, teardown),
+                cmocka_unit_test_setup_teardown(lays_dropins_over_it_by_name, setup, teardown),
+                cmocka_unit_test_setup_teardown(passes_over_a_broken_file_and_names_it, setup, teardown),
+                cmocka_unit_test_setup_teardown(passes_over_wrong_values_and_names_them, setup, teardown),
+                cmocka_unit_test_setup_teardown(names_what_it_does_not_know, setup, teardown),
+                cmocka_unit_test_setup_teardown(is_stopped_by_no_kind_of_file, setup, teardown),
+                cmocka_unit_test_setup_teardown(says_only_so_much, setup, teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
