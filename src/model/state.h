@@ -8,6 +8,8 @@
  *     "nodes": [ { "node": 0, "free_kib": 123, "busy_cpus": 1.5,
  *                  "pools": [ { "page_kib": 2048, "total": 512, "free": 100 } ] } ] }
  *
+ * free_kib is what is left to guests: free and cheaply reclaimable memory, and what guests with a placement hold
+ * already (their promises stand for that).  A pool's free pages are those that no process has taken.
  * All members but version are optional; what is not said is as on an idle host.
  */
 #pragma once
