@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "command/complain.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "command/text.h"
+
+int hn_complain(const char *format, ...)
+{
+        HN_FREE char *message = NULL, *safe = NULL;
+        va_list arguments;
+
+        va_start(arguments, format);
+        if (vasprintf(&message, format, arguments) < 0)
+                message = NULL;
+        va_end(arguments);
+        if (message)
+                safe = hn_text_escape(message);
+        (void) fprintf(stderr, "homenode: %s\n", safe ? safe : "out of memory");
+        return HN_EXIT_FAILED;
+}
+
+void hn_complain_lines(const char *about, const char *text)
+{
+        while (*text) {
+                size_t length = strcspn(text, "\n");
+
+                if (length > 0)
+                        (void) hn_complain("%s: %.*s", about, (int) length, text);
+                text += length + (text[length] == '\n');
+        }
+}

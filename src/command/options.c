@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "command/options.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define FIRST_CODE 256 /* getopt_long's codes of the table's options: above all letters */
+#define HELP_CODE 'h'
+#define HELP_COLUMN 22
+
+void hn_usage_print(const struct hn_usage *usage, FILE *out)
+{
+        (void) fprintf(out, "Usage: %s [OPTION...]%s%s\n%s\n\n", usage->command, *usage->operands ? " " : "",
+                       usage->operands, usage->summary);
+        for (size_t i = 0; i < usage->n_options; i++) {
+                const struct hn_option *option = &usage->options[i];
+                int used = fprintf(out, "  --%s%s%s", option->name, option->argument ? " " : "",
+                                   option->argument ? option->argument : "");
+
+                (void) fprintf(out, "%*s%s\n", used < HELP_COLUMN ? HELP_COLUMN - used : 2, "", option->help);
+        }
+        (void) fprintf(out, "%-*s%s\n", HELP_COLUMN, "  --help", "this text");
+        if (usage->more)
+                (void) fputs(usage->more, out);
+}
+
+int hn_usage_wrong(const struct hn_usage *usage, const char *format, ...)
+{
+        HN_FREE char *message = NULL;
+        va_list arguments;
+
+        va_start(arguments, format);
+        if (vasprintf(&message, format, arguments) < 0)
+                message = NULL;
+        va_end(arguments);
+        (void) hn_complain("%s (see %s --help)", message ? message : "wrong usage", usage->command);
+        return HN_EXIT_USAGE;
+}
+
+static struct option *long_options(const struct hn_usage *usage)
+{
+        struct option *options = calloc(usage->n_options + 2, sizeof *options);
+
+        if (!options)
+                return NULL;
+        for (size_t i = 0; i < usage->n_options; i++)
+                options[i] = (struct option) {
+                        .name = usage->options[i].name,
+                        .has_arg = usage->options[i].value ? required_argument : no_argument,
+                        .val = FIRST_CODE + (int) i,
+                };
+        options[usage->n_options] = (struct option) { .name = "help", .val = HELP_CODE };
+        return options;
+}
+
+/* What getopt_long does not like, and where it stands. */
+static int complain_option(const struct hn_usage *usage, int code, char **argv)
+{
+        size_t at = optopt >= FIRST_CODE ? (size_t) (optopt - FIRST_CODE) : usage->n_options;
+
+        if (code == ':')
+                return hn_usage_wrong(usage, "--%s wants a value", usage->options[at].name);
+        if (optopt >= FIRST_CODE || (optopt == HELP_CODE && strncmp(argv[optind - 1], "--", 2) == 0))
+                return hn_usage_wrong(usage, "%s: takes no value", argv[optind - 1]);
+        if (optopt)
+                return hn_usage_wrong(usage, "unknown option -%c", optopt);
+        return hn_usage_wrong(usage, "unknown option %s", argv[optind - 1]);
+}
+
+bool hn_options_parse(const struct hn_usage *usage, bool stop_early, int argc, char **argv, int *ret_first,
+                      int *ret_exit)
+{
+        HN_FREE struct option *options = long_options(usage);
+        int code;
+
+        if (!options) {
+                *ret_exit = hn_complain("out of memory");
+                return false;
+        }
+        opterr = 0;
+        optind = 0; /* glibc: begin anew, the program's own options were read before the subcommand's */
+        while ((code = getopt_long(argc, argv, stop_early ? "+:" : ":", options, NULL)) != -1) {
+                if (code == HELP_CODE) {
+                        hn_usage_print(usage, stdout);
+                        *ret_exit = HN_EXIT_DONE;
+                        return false;
+                }
+                if (code < FIRST_CODE) {
+                        *ret_exit = complain_option(usage, code, argv);
+                        return false;
+                }
+                const struct hn_option *option = &usage->options[code - FIRST_CODE];
+                if (option->value)
+                        *option->value = optarg;
+                else
+                        *option->flag = true;
+        }
+        *ret_first = optind;
+        return true;
+}

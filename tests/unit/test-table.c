@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "command/table.h"
+
+#include <locale.h>
+
+#include "unit/support/test.h"
+
+static const struct hn_column columns[] = { { "NAME", false }, { "SIZE", true }, { "WHY", false } };
+
+/* Prints and frees the table. */
+static void assert_printed(struct hn_table *table, const char *expected)
+{
+        HN_FREE char *text = NULL;
+        size_t length = 0;
+        FILE *out = open_memstream(&text, &length);
+
+        assert_non_null(out);
+        hn_table_print(table, out);
+        assert_int_equal(fclose(out), 0);
+        hn_table_free(table);
+        assert_string_equal(text, expected);
+}
+
+static struct hn_table *new_table(void)
+{
+        struct hn_table *table = hn_table_new(columns, 3);
+
+        assert_non_null(table);
+        return table;
+}
+
+static void add(struct hn_table *table, const char *name, const char *size, const char *why)
+{
+        assert_int_equal(hn_table_add(table, (const char *[]) { name, size, why }), 0);
+}
+
+static void prints_titles_alone(void **state)
+{
+        (void) state;
+        assert_printed(new_table(), "NAME  SIZE  WHY\n");
+}
+
+static void aligns_by_the_widest(void **state)
+{
+        struct hn_table *table = new_table();
+        (void) state;
+
+        add(table, "web", "512 MiB", "fits");
+        add(table, "database", "8 GiB", "fits");
+        assert_printed(table,
+                       "NAME         SIZE  WHY\n"
+                       "web       512 MiB  fits\n"
+                       "database    8 GiB  fits\n");
+}
+
+static void leaves_no_blanks_at_the_end(void **state)
+{
+        struct hn_table *table = new_table();
+        (void) state;
+
+        add(table, "web", NULL, NULL);
+        add(table, NULL, "1", NULL);
+        add(table, NULL, NULL, "x");
+        add(table, NULL, NULL, NULL);
+        assert_printed(table,
+                       "NAME  SIZE  WHY\n"
+                       "web\n"
+                       "         1\n"
+                       "            x\n"
+                       "\n");
+}
+
+static void aligns_by_what_is_seen(void **state)
+{
+        struct hn_table *table;
+        (void) state;
+
+        if (!setlocale(LC_CTYPE, "C.UTF-8"))
+                skip();
+        table = new_table();
+        add(table, "g\xc3\xa4ste", "1", "x");
+        add(table, "\xe8\x99\x9a\xe6\x8b\x9f", "1", "x");
+        assert_printed(table,
+                       "NAME   SIZE  WHY\n"
+                       "g\xc3\xa4ste     1  x\n"
+                       "\xe8\x99\x9a\xe6\x8b\x9f      1  x\n");
+}
+
+static void shows_no_control_characters(void **state)
+{
+        struct hn_table *table = new_table();
+        (void) state;
+
+        add(table, "a\nb\x1b", "1", "x");
+        assert_printed(table,
+                       "NAME        SIZE  WHY\n"
+                       "a\\x0ab\\x1b     1  x\n");
+}
+
+static void takes_many_rows(void **state)
+{
+        struct hn_table *table = new_table();
+        HN_FREE char *text = NULL;
+        size_t length = 0, lines = 0;
+        FILE *out = open_memstream(&text, &length);
+        (void) state;
+
+        for (int i = 0; i < 1000; i++)
+                add(table, "guest", "1", "x");
+        hn_table_print(table, out);
+        assert_int_equal(fclose(out), 0);
+        hn_table_free(table);
+        for (const char *p = text; (p = strchr(p, '\n')); p++)
+                lines++;
+        assert_int_equal(lines, 1001);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(prints_titles_alone),
+                cmocka_unit_test(aligns_by_the_widest),
+                cmocka_unit_test(leaves_no_blanks_at_the_end),
+                cmocka_unit_test(aligns_by_what_is_seen),
+                cmocka_unit_test(shows_no_control_characters),
+                cmocka_unit_test(takes_many_rows),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

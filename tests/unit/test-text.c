@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "command/text.h"
+
+#include <locale.h>
+
+#include "unit/support/test.h"
+
+static void assert_escaped(const char *text, const char *expected)
+{
+        HN_FREE char *escaped = hn_text_escape(text);
+
+        assert_non_null(escaped);
+        assert_string_equal(escaped, expected);
+}
+
+static void keeps_what_can_be_shown(void **state)
+{
+        (void) state;
+        assert_escaped("", "");
+        assert_escaped("web 1 ~", "web 1 ~");
+        assert_escaped("g\xc3\xa4st", "g\xc3\xa4st");
+        assert_escaped("\xe8\x99\x9a \xf0\x9f\x90\xa7", "\xe8\x99\x9a \xf0\x9f\x90\xa7");
+        assert_escaped("\xc2\xa0", "\xc2\xa0"); /* the first beyond C1 */
+        assert_escaped("\xed\x9f\xbf\xee\x80\x80", "\xed\x9f\xbf\xee\x80\x80"); /* beside the surrogates */
+        assert_escaped("\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf");                 /* U+10FFFF */
+}
+
+static void escapes_what_drives_a_terminal(void **state)
+{
+        (void) state;
+        assert_escaped("a\x1b[31mb", "a\\x1b[31mb");
+        assert_escaped("\n\t\r\x7f\x01", "\\x0a\\x09\\x0d\\x7f\\x01");
+        assert_escaped("\xc2\x9b" "2J\xc2\x80\xc2\x9f", "\\x9b2J\\x80\\x9f");
+}
+
+static void escapes_what_is_not_utf8(void **state)
+{
+        (void) state;
+        assert_escaped("\xff\x80", "\\xff\\x80");
+        assert_escaped("\xc0\xaf", "\\xc0\\xaf");                 /* "/" in two bytes */
+        assert_escaped("\xe0\x80\x9b", "\\xe0\\x80\\x9b");        /* ESC-like in three */
+        assert_escaped("\xed\xa0\x80", "\\xed\\xa0\\x80");        /* a surrogate */
+        assert_escaped("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"); /* beyond U+10FFFF */
+        assert_escaped("\xf0\x8f\xbf\xbf", "\\xf0\\x8f\\xbf\\xbf");
+        assert_escaped("\xe8\x99", "\\xe8\\x99");                 /* cut short */
+        assert_escaped("\xc3", "\\xc3");
+        assert_escaped("\xc2", "\\xc2");
+}
+
+static void measures_display_width(void **state)
+{
+        (void) state;
+        assert_int_equal(hn_text_width(""), 0);
+        assert_int_equal(hn_text_width("web"), 3);
+        if (!setlocale(LC_CTYPE, "C.UTF-8"))
+                skip();
+        assert_int_equal(hn_text_width("g\xc3\xa4st"), 4);
+        assert_int_equal(hn_text_width("\xe8\x99\x9a\xe6\x8b\x9f"), 4); /* two wide ones */
+        assert_int_equal(hn_text_width("a\xcc\x88"), 1);                /* a combining mark */
+        (void) setlocale(LC_CTYPE, "C");
+        assert_int_equal(hn_text_width("g\xc3\xa4st"), 4);
+}
+
+static void assert_size(uint64_t size_kib, const char *expected)
+{
+        char text[HN_SIZE_LENGTH];
+
+        assert_string_equal(hn_text_size(size_kib, text), expected);
+}
+
+static void writes_sizes_as_people_do(void **state)
+{
+        (void) state;
+        assert_size(0, "0 KiB");
+        assert_size(4, "4 KiB");
+        assert_size(1023, "1023 KiB");
+        assert_size(1024, "1 MiB");
+        assert_size(2048, "2 MiB");
+        assert_size(1536 * 1024, "1.5 GiB");
+        assert_size(64u << 20, "64 GiB");
+        assert_size((1u << 20) - 1, "1 GiB"); /* never "1024 MiB" */
+        assert_size((1u << 20) + 1, "1 GiB");
+        assert_size(UINT64_C(3) << 29, "1.5 TiB");
+        assert_size(UINT64_MAX, "16384 EiB");
+}
+
+static void writes_sets(void **state)
+{
+        HN_BITMAP hwloc_bitmap_t set = set_of("8-11,2"), none = set_of("");
+        HN_FREE char *text = hn_text_set(set), *dash = hn_text_set(none), *null = hn_text_set(NULL);
+        (void) state;
+
+        assert_string_equal(text, "2,8-11");
+        assert_string_equal(dash, "-");
+        assert_string_equal(null, "-");
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(keeps_what_can_be_shown),
+                cmocka_unit_test(escapes_what_drives_a_terminal),
+                cmocka_unit_test(escapes_what_is_not_utf8),
+                cmocka_unit_test(measures_display_width),
+                cmocka_unit_test(writes_sizes_as_people_do),
+                cmocka_unit_test(writes_sets),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
