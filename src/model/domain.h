@@ -30,7 +30,7 @@ struct hn_wishes {
         enum hn_memory_rule memory;
         bool pin_cores;            /* pinning="core" */
         bool network_off, storage_off;
-        char *fault;               /* what is wrong in it, NULL: nothing; the domain is then treated as without it */
+        char *fault;               /* what is wrong in it, NULL: nothing.  Then nothing else of it counts, but `off` does */
 };
 
 struct hn_topology { unsigned sockets, dies, clusters, cores, threads; }; /* all 0: none given */
@@ -39,8 +39,10 @@ struct hn_request_cell {
         hwloc_bitmap_t vcpus;      /* may be empty (memory-only cell) */
         uint64_t memory_kib;
         uint64_t page_kib;         /* 0: ordinary pages */
+        uint64_t devices_kib;      /* plugged into it at start besides: DIMMs, virtio-mem as far as requested */
         hwloc_bitmap_t bound;      /* memnode by the user; NULL: none */
         enum hn_numa_mode mode;    /* of that memnode */
+        hwloc_bitmap_t ours;       /* memnode by homenode, where libvirt will bind it at a start; NULL: none */
         unsigned *distances;       /* n_cells values, 0 where not given; NULL: none given */
 };
 
@@ -66,7 +68,7 @@ struct hn_request {
         bool managed_type;         /* kvm or qemu */
 
         unsigned vcpus_max, vcpus_current;
-        uint64_t memory_kib;       /* at start, all cells, rounded up to MiB as libvirt does */
+        uint64_t memory_kib;       /* at start, all cells, rounded up to MiB as libvirt does; without memory devices */
         uint64_t memory_current_kib;
         uint64_t memory_max_kib;   /* <maxMemory>, 0: no hotplug */
         unsigned memory_slots;
@@ -76,10 +78,11 @@ struct hn_request {
         bool memory_encrypted;     /* launchSecurity sev, sev-snp, tdx, s390-pv: does not migrate */
 
         bool has_cpu_element;
-        struct hn_topology topology;
+        struct hn_topology topology; /* left out where it does not multiply to vcpus_max */
         struct hn_request_cell *cells;
         size_t n_cells;
-        bool cells_ours;           /* they stand in our mark */
+        bool cells_ours;           /* they stand in our mark.  Where the domain is not running and they no longer fit
+                                    * its vCPUs or memory they are passed over, and their topology with them */
 
         bool placement_auto;       /* vcpu or numatune placement='auto': numad decides */
         enum hn_numa_mode numatune_mode; /* <numatune><memory>, the user's */
