@@ -57,7 +57,7 @@ struct hn_node {
         unsigned os;
         enum hn_node_role role;
         hwloc_bitmap_t cpus;   /* for guests, those of memory-less nodes that count here included; empty if no home */
-        uint64_t memory_kib;
+        uint64_t memory_kib;   /* for ordinary pages: what the huge page pools hold is not in it */
         uint64_t free_kib;     /* free and cheaply reclaimable; equals memory_kib on an idle (recorded) host.  A scene
                                   adds what placed guests hold already: promises are taken off that sum */
         unsigned n_cores, n_threads; /* of `cpus` */
@@ -77,10 +77,11 @@ struct hn_host {
         size_t n_caches;
         struct hn_device *devices;
         size_t n_devices;
-        hwloc_bitmap_t isolated;   /* isolcpus, nohz_full partitions: never for floating vCPUs */
+        hwloc_bitmap_t isolated;   /* isolcpus, isolated cpuset partitions: never for floating vCPUs */
         hwloc_bitmap_t offline;
         hwloc_bitmap_t allowed_cpus;  /* what machine.slice and the cgroup leave; all where nothing is said */
         hwloc_bitmap_t allowed_nodes;
+        struct hn_facts *facts;    /* what it was made of (host-facts.h); NULL in a host made by hand */
 };
 
 /* The idle host that an hwloc XML file, or else an hwloc synthetic description ("node:4 core:8 pu:2"),
@@ -91,9 +92,10 @@ int hn_host_from_description(const char *file_or_synthetic, struct hn_host **ret
  * Slow (tens of ms on large hosts): see hn_host_from_cache. */
 int hn_host_from_root(const struct hn_root *root, struct hn_host **ret);
 
-/* The same from /run/homenode/topology, which the first caller of a boot writes; anything odd about the
- * record (boot id, online CPUs and nodes, format version) makes it be written anew.  Live figures are read
- * in any case: free memory per node, and huge page pools where `with_pools`. */
+/* The same from /run/homenode/topology.json, which the first caller of a boot writes; anything odd about the
+ * record (boot id, online CPUs and nodes, devices, versions) makes it be written anew.  Live figures are read
+ * in any case: memory, isolated and allowed sets, sizes of the huge page pools; the pools' free pages only
+ * `with_pools`, they are 0 without. */
 int hn_host_from_cache(const struct hn_root *root, bool with_pools, struct hn_host **ret);
 
 /* The whole host as JSON and back: the form of the cache, of `--state` and of snapshots.
@@ -119,7 +121,7 @@ unsigned hn_host_distance(const struct hn_host *host, unsigned os_a, unsigned os
 /* The home nodes, by OS index, ascending.  Owned by the caller; NULL without memory. */
 hwloc_bitmap_t hn_host_homes(const struct hn_host *host);
 
-/* Free pages of that size on a node (by `at`); 0 where it has no such pool. */
+/* The pool of that page size on a node; NULL where it has none. */
 const struct hn_pool *hn_node_pool(const struct hn_node *node, uint64_t page_kib);
 
 /* Makes any matrix a usable one, in place: n × n by `at`; NULL or zero values mean missing.  The rule:
