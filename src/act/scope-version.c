@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <string.h>
 #include <systemd/sd-bus.h>
-#include <time.h>
 
 #include "act/scope.h"
+#include "model/clock.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define CACHE "/run/homenode/systemd-version"
@@ -35,17 +35,9 @@ int hn_systemd_version_parse(const char *text, unsigned *ret)
         return 0;
 }
 
-static uint64_t monotonic_us(void)
-{
-        struct timespec now;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t) now.tv_sec * 1000000u + (uint64_t) now.tv_nsec / 1000u;
-}
-
 static uint64_t left_us(uint64_t deadline_us)
 {
-        uint64_t now_us = monotonic_us();
+        uint64_t now_us = hn_monotonic_us();
 
         return deadline_us > now_us ? deadline_us - now_us : 0;
 }
@@ -75,7 +67,7 @@ static int ask(uint64_t wait_us, unsigned *ret)
 {
         HN_CLEANUP(cleanup_bus) sd_bus *bus = NULL;
         HN_FREE char *text = NULL;
-        uint64_t deadline_us = monotonic_us() + wait_us;
+        uint64_t deadline_us = hn_monotonic_us() + wait_us;
         int r;
 
         r = sd_bus_open_system_with_description(&bus, "homenode");

@@ -13,47 +13,54 @@ enum hn_entry_state { HN_ENTRY_RESERVED, HN_ENTRY_STARTED };
 struct hn_entry {
         struct hn_placement *placement;
         enum hn_entry_state state;
-        char boot_id[HN_UUID_LENGTH + 1];
-        uint64_t written_us;    /* CLOCK_BOOTTIME */
-        long domain_id;
+        char boot_id[HN_UUID_LENGTH + 1]; /* set by hn_ledger_put */
+        uint64_t written_us;    /* CLOCK_BOOTTIME; set by hn_ledger_put */
+        long domain_id;         /* -1: none yet */
         char *unit;             /* the scope's unit name, NULL: none foreseen */
         int pid;                /* QEMU's, 0 while reserved */
-        uint64_t start_ticks;   /* field 22 of /proc/PID/stat, tells a PID that came again */
-        char *reason;           /* short */
+        uint64_t start_ticks;   /* field 22 of /proc/PID/stat, tells a PID that came again; 0: not known */
+        char *reason;           /* short; may be NULL */
         bool managed;           /* false: only counted */
         bool kept;              /* decided at migrate or restore: the following prepare keeps it */
 };
 
 struct hn_ledger;
 
-/* `dir` NULL: /run/homenode below root, made 0700 where missing.  Otherwise a folder of entries to read and
- * write (the command's --ledger).  -EACCES and others: the folder can't be had. */
+/* `dir` NULL: /run/homenode below root, made 0700 where missing; `root` must outlive the ledger.  Otherwise a folder
+ * (of the running system, made where missing) with the entries themselves, lock and explain/ in it: the command's
+ * --ledger.  Such a folder may have been copied from another host or boot: its entries count as they are.
+ * -EACCES, -EROFS, -ENOSPC and others: the folder can't be had. */
 int hn_ledger_open(const struct hn_root *root, const char *dir, struct hn_ledger **ret);
 void hn_ledger_close(struct hn_ledger *ledger);
 HN_DEFINE_CLEANUP(struct hn_ledger *, hn_ledger_close, hn_cleanup_ledger)
 #define HN_LEDGER HN_CLEANUP(hn_cleanup_ledger)
 
-/* Takes the lock, waiting at most wait_us.  -ETIME: somebody else has it still.  Closing unlocks. */
+/* Takes the lock, waiting at most wait_us (0: not at all).  -ETIME: somebody else has it still; others: the lock file
+ * can't be made.  Having it already is success.  Closing unlocks, and so does the end of the process. */
 int hn_ledger_lock(struct hn_ledger *ledger, uint64_t wait_us);
 void hn_ledger_unlock(struct hn_ledger *ledger);
 
-/* All entries that count: files that can't be read as entries are passed over (never an error), entries of
+/* All entries that count, by UUID: files that can't be read as entries are passed over (never an error), entries of
  * another boot, entries whose QEMU is gone and reservations older than HN_RESERVATION_US that no start
- * followed are left out, and removed if the lock is held.  */
+ * followed are left out, and removed if the lock is held.  A start may well take longer (terabytes are preallocated,
+ * the host is loaded): as long as its scope or its QEMU is there, the reservation stands.
+ * -ENOMEM, or the folder can't be read. */
 #define HN_RESERVATION_US (120u * 1000000u)
 int hn_ledger_load(struct hn_ledger *ledger, struct hn_entry ***ret, size_t *ret_n);
 void hn_entries_free(struct hn_entry **entries, size_t n);
 
-/* One entry by UUID, whatever its state.  -ENOENT, -EBADMSG. */
+/* One entry by UUID, whatever its state.  -ENOENT; -EBADMSG: it can't be read as one; -EINVAL: no UUID. */
 int hn_ledger_get(struct hn_ledger *ledger, const char *uuid, struct hn_entry **ret);
 
-/* Writes one entry, and its long explanation (may be NULL) apart.  The lock must be held. */
+/* Writes one entry, and its long explanation apart (NULL: the one that is there stays).  -ENOLCK: the lock is not
+ * held; -EINVAL: no UUID, or what is in it could not be read back; -EFBIG.  An explanation that can't be written is
+ * no failure: the entry counts. */
 int hn_ledger_put(struct hn_ledger *ledger, const struct hn_entry *entry, const char *explanation);
 
-/* Removes entry and explanation; being gone already is success.  */
+/* Removes entry and explanation; being gone already is success.  Needs no lock.  -EINVAL: no UUID. */
 int hn_ledger_remove(struct hn_ledger *ledger, const char *uuid);
 
-/* The long explanation of an entry (text as it was put); the caller frees.  -ENOENT. */
+/* The long explanation of an entry (text as it was put); the caller frees.  -ENOENT; -EINVAL: no UUID. */
 int hn_ledger_explanation(struct hn_ledger *ledger, const char *uuid, char **ret);
 
 void hn_entry_free(struct hn_entry *entry);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * One entry of the ledger: its form on disk, and whether it still counts.
+ *
+ *   { "version": 1, "state": "reserved" | "started", "boot_id": "…", "written_us": 1,
+ *     "domain_id": 7, "unit": "machine-….scope", "pid": 4711, "start_ticks": 99, "reason": "…",   absent: not known
+ *     "managed": true, "kept": false,
+ *     "placement": { … } }                                                    model/placement-json.c
+ */
+#pragma once
+
+#include "store/ledger.h"
+
+/* A guest of the 8,192 vCPUs we allow, each on a CPU of its own, takes 250 KiB; the usual one takes 0.6. */
+#define HN_ENTRY_LIMIT (512u << 10)
+
+/* 36 characters, hexadecimal digits and dashes where they belong: what may become a file name.
+ * `ret` gets it in lower case.  -EINVAL. */
+int hn_uuid_canonical(const char *text, char ret[HN_UUID_LENGTH + 1]);
+
+/* Text to entry.  -EBADMSG: not an entry, or one of a domain without UUID; -ENOMEM. */
+int hn_entry_parse(const char *text, size_t length, struct hn_entry **ret);
+
+/* Entry to text; the caller frees.  -ENOMEM. */
+int hn_entry_format(const struct hn_entry *entry, char **ret_text, size_t *ret_length);
+
+/* Does the entry count in this boot at this time (CLOCK_BOOTTIME)?  Looks below `root` for its QEMU or its start. */
+bool hn_entry_counts(const struct hn_root *root, const struct hn_entry *entry, const char *boot_id,
+                     uint64_t now_us);
