@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "decide/ground.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "decide/fit.h"
+#include "decide/score.h"
+
+/* Shares of domains are summed up as integers: parts of 2^20, weights in quarters. */
+#define SHARE_ONE UINT64_C(1048576)
+#define WEIGHT_ONE 4.0
+
+/* What placements add up to on one node. */
+struct sum {
+        uint64_t milli, cpu_shares, memory_shares;
+};
+
+void hn_ground_free(struct hn_ground *ground)
+{
+        if (!ground)
+                return;
+        for (size_t at = 0; ground->nodes && at < ground->host->n_nodes; at++)
+                free(ground->nodes[at].parts);
+        free(ground->nodes);
+        free(ground->slow);
+        free(ground->pages);
+        free(ground->totals);
+        free(ground->rooms);
+        free(ground->fill);
+        hwloc_bitmap_free(ground->taken);
+        free(ground);
+}
+
+size_t hn_ground_kind(const struct hn_ground *ground, uint64_t page_kib)
+{
+        for (size_t i = 0; i < ground->n_pages; i++)
+                if (ground->pages[i] == page_kib)
+                        return i;
+        return 0;
+}
+
+bool hn_ground_counts(const struct hn_placement *placement, const struct hn_request *request)
+{
+        return !request->uuid[0] || strcmp(placement->uuid, request->uuid) != 0;
+}
+
+static int collect_pages(struct hn_ground *ground, const struct hn_shape *shape)
+{
+        ground->pages = calloc(shape->n_cells + 1, sizeof *ground->pages);
+        if (!ground->pages)
+                return -ENOMEM;
+        ground->n_pages = 1;
+        for (size_t i = 0; i < shape->n_cells; i++)
+                if (shape->cells[i].page_kib && !hn_ground_kind(ground, shape->cells[i].page_kib))
+                        ground->pages[ground->n_pages++] = shape->cells[i].page_kib;
+        return 0;
+}
+
+/* What the host itself leaves for guests of that page size: the figures of its build, or the live ones where
+ * those say less. */
+static uint64_t free_now_kib(const struct hn_policy *policy, const struct hn_node *node, uint64_t page_kib)
+{
+        uint64_t usable = hn_usable_kib(policy, node, page_kib), free_kib = node->free_kib;
+        const struct hn_pool *pool = page_kib ? hn_node_pool(node, page_kib) : NULL;
+
+        if (page_kib)
+                free_kib = pool ? hn_multiply(pool->free_pages, page_kib) : 0;
+        return usable < free_kib ? usable : free_kib;
+}
+
+static uint64_t share_of(uint64_t part, uint64_t whole)
+{
+        return whole ? (uint64_t) ((double) part / (double) whole * (double) SHARE_ONE + 0.5) : 0;
+}
+
+static void add_placement(struct hn_ground *ground, const struct hn_placement *placement, struct sum *sums,
+                          uint64_t *promised)
+{
+        uint64_t quarters = (uint64_t) (hn_weight(placement->priority) * WEIGHT_ONE), milli = 0, memory = 0;
+
+        for (size_t i = 0; i < placement->n_promises; i++) {
+                milli = hn_add(milli, placement->promises[i].vcpus_milli);
+                memory = hn_add(memory, placement->promises[i].memory_kib);
+        }
+        for (size_t i = 0; i < placement->n_promises; i++) {
+                const struct hn_promise *p = &placement->promises[i];
+                size_t kind = hn_ground_kind(ground, p->page_kib);
+                int at = hn_host_at(ground->host, p->node);
+
+                if (at < 0)
+                        continue;
+                sums[at].milli = hn_add(sums[at].milli, p->vcpus_milli);
+                sums[at].cpu_shares += quarters * share_of(p->vcpus_milli, milli);
+                if (!p->page_kib)
+                        sums[at].memory_shares += quarters * share_of(p->memory_kib, memory);
+                if (kind || !p->page_kib) {
+                        uint64_t *sum = &promised[(size_t) at * ground->n_pages + kind];
+
+                        *sum = hn_add(*sum, p->memory_kib);
+                }
+        }
+}
+
+static void fill_node(struct hn_ground *ground, size_t at, const struct sum *sum, const uint64_t *promised)
+{
+        const struct hn_node *node = &ground->host->nodes[at];
+        struct hn_ground_node *g = &ground->nodes[at];
+        double busy = hn_load_busy(ground->situation->load, node->os);
+
+        g->node = node;
+        g->capacity_milli = hn_capacity_milli(ground->policy, node);
+        /* beyond any machine, and far from where integers end */
+        g->demand_milli = hn_add(sum->milli, busy > 0 && busy < 1e6 ? (uint64_t) (busy * 1000) : 0);
+        g->crowd_cpu = (double) sum->cpu_shares / (double) SHARE_ONE / WEIGHT_ONE;
+        g->crowd_memory = (double) sum->memory_shares / (double) SHARE_ONE / WEIGHT_ONE;
+        for (size_t kind = 0; kind < ground->n_pages; kind++) {
+                size_t i = at * ground->n_pages + kind;
+
+                ground->totals[i] = hn_usable_kib(ground->policy, node, ground->pages[kind]);
+                ground->rooms[i] = hn_subtract(free_now_kib(ground->policy, node, ground->pages[kind]),
+                                               promised[i]);
+        }
+        g->left_kib = hn_subtract(node->memory_kib < node->free_kib ? node->memory_kib : node->free_kib,
+                                  promised[at * ground->n_pages]);
+        g->headroom_kib = node->memory_kib / 100 * ground->policy->headroom_percent;
+}
+
+static void fill_shares(struct hn_ground *ground)
+{
+        for (size_t kind = 0; kind < ground->n_pages; kind++) {
+                double total = 0, room = 0;
+
+                for (size_t at = 0; at < ground->host->n_nodes; at++) {
+                        if (!ground->nodes[at].capacity_milli)
+                                continue;
+                        total += (double) ground->totals[at * ground->n_pages + kind];
+                        room += (double) ground->rooms[at * ground->n_pages + kind];
+                }
+                ground->fill[kind] = total > 0 ? 1 - room / total : 0;
+        }
+}
+
+static void fill_slow(struct hn_ground *ground)
+{
+        size_t n = ground->host->n_nodes;
+
+        for (size_t i = 0; i < n * n; i++) {
+                unsigned distance = ground->host->distances[i];
+
+                ground->slow[i] = distance > HN_DISTANCE_LOCAL
+                                          ? (distance - HN_DISTANCE_LOCAL) * HN_SLOW_PER_DISTANCE : 0;
+        }
+}
+
+/* Adds the way from every node to one device; passes over devices of which the host knows no node. */
+static void add_device(struct hn_ground *ground, const struct hn_pci_address *address, unsigned *n_devices)
+{
+        const struct hn_host *host = ground->host;
+
+        for (size_t i = 0; i < host->n_devices; i++) {
+                const struct hn_device *device = &host->devices[i];
+                int at = device->node < 0 ? -1 : hn_host_at(host, (unsigned) device->node);
+
+                if (at < 0 || device->domain != address->domain || device->bus != address->bus
+                    || device->slot != address->slot || device->function != address->function)
+                        continue;
+                for (size_t from = 0; from < host->n_nodes; from++)
+                        ground->nodes[from].device += ground->slow[from * host->n_nodes + (size_t) at];
+                (*n_devices)++;
+                return;
+        }
+}
+
+static void fill_devices(struct hn_ground *ground, const struct hn_request *request)
+{
+        unsigned n = 0;
+
+        for (size_t i = 0; i < request->n_hostdevs; i++)
+                add_device(ground, &request->hostdevs[i], &n);
+        for (size_t i = 0; i < request->n_interfaces; i++)
+                if (request->interfaces[i].has_pci)
+                        add_device(ground, &request->interfaces[i].pci, &n);
+        for (size_t i = 0; i < request->n_disks; i++)
+                if (request->disks[i].has_pci)
+                        add_device(ground, &request->disks[i].pci, &n);
+        for (size_t at = 0; n && at < ground->host->n_nodes; at++)
+                ground->nodes[at].device *= HN_DEVICE_SHARE / n;
+}
+
+/* A vCPU has a core for itself where its own CPUs lie within that core. */
+static int fill_taken(struct hn_ground *ground, const struct hn_request *request)
+{
+        const struct hn_situation *situation = ground->situation;
+
+        for (size_t i = 0; i < situation->n_placements; i++) {
+                const struct hn_placement *placement = situation->placements[i];
+
+                for (size_t v = 0; hn_ground_counts(placement, request) && v < placement->n_vcpu_cpus; v++) {
+                        hwloc_const_bitmap_t cpus = placement->vcpu_cpus[v].cpus;
+
+                        for (size_t c = 0; c < ground->host->n_cores; c++)
+                                if (hwloc_bitmap_isincluded(cpus, ground->host->cores[c].threads)
+                                    && hwloc_bitmap_or(ground->taken, ground->taken, cpus) < 0)
+                                        return -ENOMEM;
+                }
+        }
+        return 0;
+}
+
+static int sum_up(struct hn_ground *ground, const struct hn_request *request)
+{
+        const struct hn_situation *situation = ground->situation;
+        size_t n = ground->host->n_nodes;
+        HN_FREE struct sum *sums = calloc(n + 1, sizeof *sums);
+        HN_FREE uint64_t *promised = calloc(n * ground->n_pages + 1, sizeof *promised);
+
+        if (!sums || !promised)
+                return -ENOMEM;
+        for (size_t i = 0; i < situation->n_placements; i++)
+                if (hn_ground_counts(situation->placements[i], request))
+                        add_placement(ground, situation->placements[i], sums, promised);
+        for (size_t at = 0; at < n; at++)
+                fill_node(ground, at, &sums[at], promised);
+        return 0;
+}
+
+int hn_ground_new(const struct hn_situation *situation, const struct hn_request *request,
+                  const struct hn_shape *shape, struct hn_ground **ret)
+{
+        HN_GROUND struct hn_ground *ground = calloc(1, sizeof *ground);
+        size_t n = situation->host->n_nodes;
+        int r;
+
+        if (!ground)
+                return -ENOMEM;
+        ground->situation = situation;
+        ground->host = situation->host;
+        ground->policy = situation->policy;
+        ground->weight = hn_weight(request->wishes.priority);
+        r = collect_pages(ground, shape);
+        if (r < 0)
+                return r;
+        ground->nodes = calloc(n + 1, sizeof *ground->nodes);
+        ground->slow = calloc(n * n + 1, sizeof *ground->slow);
+        ground->totals = calloc(n * ground->n_pages + 1, sizeof *ground->totals);
+        ground->rooms = calloc(n * ground->n_pages + 1, sizeof *ground->rooms);
+        ground->fill = calloc(ground->n_pages, sizeof *ground->fill);
+        ground->taken = hwloc_bitmap_alloc();
+        if (!ground->nodes || !ground->slow || !ground->totals || !ground->rooms || !ground->fill
+            || !ground->taken)
+                return -ENOMEM;
+        r = sum_up(ground, request);
+        if (r < 0)
+                return r;
+        fill_shares(ground);
+        fill_slow(ground);
+        fill_devices(ground, request);
+        r = fill_taken(ground, request);
+        if (r < 0)
+                return r;
+        r = hn_ground_caches(ground, request);
+        if (r < 0)
+                return r;
+        *ret = HN_TAKE(ground);
+        return 0;
+}
