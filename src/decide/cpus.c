@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "decide/cpus.h"
+
+#include <errno.h>
+
+#include "decide/cores.h"
+#include "decide/text.h"
+
+/* (a + own) / a_capacity < (b + own) / b_capacity, and the like */
+static double fullness(uint64_t milli, uint64_t own, uint64_t capacity)
+{
+        return capacity ? (double) (milli + own) / (double) capacity : 1e9;
+}
+
+static struct hn_cache_part *emptiest_part(const struct hn_ground_node *node, uint64_t own)
+{
+        struct hn_cache_part *best = NULL;
+
+        for (size_t i = 0; i < node->n_parts; i++) {
+                struct hn_cache_part *part = &node->parts[i];
+                double full = fullness(part->crowd_milli, own, part->capacity_milli), best_full;
+
+                if (part->n_cores * 1000 < own)
+                        continue;
+                best_full = best ? fullness(best->crowd_milli, own, best->capacity_milli) : 0;
+                if (!best || full < best_full || (!(full > best_full) && part->first_cpu < best->first_cpu))
+                        best = part;
+        }
+        return best;
+}
+
+struct hn_cache_part *hn_cpus_cache(const struct hn_ground_node *node, const struct hn_need *need,
+                                    double *ret_loss)
+{
+        uint64_t own = need->n_vcpus * UINT64_C(1000);
+        struct hn_cache_part *part = NULL;
+
+        *ret_loss = 0;
+        if (node->n_parts > 1 && own && !need->n_cores)
+                part = emptiest_part(node, own);
+        if (!part)
+                return NULL;
+        if (part->crowd_milli + own <= part->n_cores * 1000
+            || fullness(part->crowd_milli, own, part->capacity_milli)
+                       <= fullness(node->demand_milli, own, node->capacity_milli))
+                return part;
+        *ret_loss = 1 - 1 / (double) node->n_parts;
+        return NULL;
+}
+
+void hn_cpus_count_free(struct hn_ground *ground, unsigned threads)
+{
+        for (size_t i = 0; i < ground->host->n_cores; i++) {
+                const struct hn_core *core = &ground->host->cores[i];
+                int at = hn_host_at(ground->host, core->node);
+
+                if (at >= 0 && hn_idset_count(core->threads) >= threads
+                    && !hwloc_bitmap_intersects(core->threads, ground->taken))
+                        ground->nodes[at].free_cores++;
+        }
+}
+
+/* All CPUs of the cell's nodes, or those of one cache.  The cell's vCPUs then crowd that cache for the cells
+ * that come after. */
+static int choose_cell(const struct hn_task *task, size_t i, struct hn_placed_cell *cell)
+{
+        const struct hn_host *host = task->ground->host;
+        struct hn_cache_part *part = NULL;
+        double loss;
+
+        HN_IDSET_FOREACH(os, cell->nodes) {
+                int at = hn_host_at(host, (unsigned) os);
+
+                if (at < 0 || hwloc_bitmap_or(cell->cpus, cell->cpus, host->nodes[at].cpus) < 0)
+                        return -ENOMEM;
+                if (!task->needs[i].fixed && hn_idset_count(cell->nodes) == 1)
+                        part = hn_cpus_cache(&task->ground->nodes[at], &task->needs[i], &loss);
+        }
+        if (!part)
+                return 0;
+        part->crowd_milli += task->needs[i].n_vcpus * UINT64_C(1000);
+        return hwloc_bitmap_and(cell->cpus, cell->cpus, host->caches[part->cache].cpus) < 0 ? -ENOMEM : 0;
+}
+
+/* Those of the CPUs that guests may use. */
+static int usable_part(const struct hn_host *host, hwloc_const_bitmap_t cpus, hwloc_bitmap_t ret)
+{
+        HN_IDSET_FOREACH(cpu, cpus)
+                if (hn_cpu_home(host, (unsigned) cpu) >= 0 && hwloc_bitmap_set(ret, (unsigned) cpu) < 0)
+                        return -ENOMEM;
+        return 0;
+}
+
+static int add_user_pins(const struct hn_task *task, struct hn_placement *placement)
+{
+        const struct hn_request *request = task->request;
+
+        for (unsigned vcpu = 0; vcpu < request->vcpus_max; vcpu++) {
+                hwloc_const_bitmap_t cpus = hn_user_cpus(request, vcpu);
+                HN_BITMAP hwloc_bitmap_t usable = NULL;
+                int r;
+
+                if (!cpus)
+                        continue;
+                usable = hwloc_bitmap_alloc();
+                if (!usable)
+                        return -ENOMEM;
+                r = usable_part(task->ground->host, cpus, usable);
+                if (r >= 0)
+                        r = hn_cores_add_vcpu(placement, vcpu, usable);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* Cores that a vCPU of this domain has for itself. */
+static int own_cores(const struct hn_host *host, const struct hn_placement *placement, hwloc_bitmap_t ret)
+{
+        for (size_t v = 0; v < placement->n_vcpu_cpus; v++)
+                for (size_t i = 0; i < host->n_cores; i++)
+                        if (hwloc_bitmap_isincluded(placement->vcpu_cpus[v].cpus, host->cores[i].threads)
+                            && hwloc_bitmap_or(ret, ret, host->cores[i].threads) < 0)
+                                return -ENOMEM;
+        return 0;
+}
+
+/* Where the user pinned the emulator, else the cells' CPUs but for vCPUs' own cores.  Without a pin of its own
+ * libvirt gives the emulator what <vcpu cpuset> says. */
+static int choose_emulator(const struct hn_task *task, struct hn_placement *placement)
+{
+        const struct hn_request *request = task->request;
+        HN_BITMAP hwloc_bitmap_t own = hwloc_bitmap_alloc();
+        hwloc_bitmap_t cpus = placement->emulator_cpus;
+        int r;
+
+        if (!own)
+                return -ENOMEM;
+        if (request->emulator_pin || request->vcpu_cpuset)
+                return usable_part(task->ground->host,
+                                   request->emulator_pin ? request->emulator_pin : request->vcpu_cpuset, cpus);
+        for (size_t i = 0; i < placement->n_cells; i++)
+                if (hwloc_bitmap_or(cpus, cpus, placement->cells[i].cpus) < 0)
+                        return -ENOMEM;
+        r = own_cores(task->ground->host, placement, own);
+        if (r < 0)
+                return r;
+        if (hwloc_bitmap_isincluded(cpus, own))
+                return 0;
+        return hwloc_bitmap_andnot(cpus, cpus, own) < 0 ? -ENOMEM : 0;
+}
+
+int hn_cpus_choose(const struct hn_task *task, struct hn_placement *placement, char **ret_note)
+{
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < placement->n_cells; i++)
+                r = choose_cell(task, i, &placement->cells[i]);
+        if (r >= 0)
+                r = add_user_pins(task, placement);
+        if (r >= 0 && task->request->wishes.pin_cores)
+                r = hn_cores_pin(task, placement, ret_note);
+        if (r >= 0)
+                r = choose_emulator(task, placement);
+        return r;
+}
