@@ -82,8 +82,8 @@ static int set_thread(const struct hn_root *root, int tid, const cpu_set_t *mask
 }
 
 /* Once through the list.  Returns how many were set; *error keeps the first error. */
-static int set_listed(const struct hn_root *root, const int *tids, size_t n, const cpu_set_t *mask, size_t size,
-                      int *error)
+static int set_listed(const struct hn_root *root, const int *tids, size_t n, const cpu_set_t *mask,
+                      size_t size, int *error)
 {
         int count = 0;
 

@@ -29,8 +29,8 @@ static int get_parents(const struct hn_root *root, const char *dir, hwloc_bitmap
         return hn_cpuset_get(root, parent, "cpuset.cpus.effective", ret);
 }
 
-/* Reads back: the kernel takes a set and may still put another into force, its parent's for one that has none of
- * the parent's CPUs.  A recorded tree without these files leaves nothing to compare. */
+/* Reads back: the kernel takes a set and may still put another into force, its parent's for one that has
+ * none of the parent's CPUs.  A recorded tree without these files leaves nothing to compare. */
 static int check_in_force(const struct hn_root *root, const char *dir, hwloc_const_bitmap_t cpus)
 {
         HN_BITMAP hwloc_bitmap_t effective = NULL, expected = NULL;

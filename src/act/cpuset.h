@@ -21,25 +21,28 @@ HN_DEFINE_CLEANUP(struct hn_guest_cgroup *, hn_guest_cgroup_free, hn_cleanup_gue
 #define HN_GUEST_CGROUP HN_CLEANUP(hn_cleanup_guest_cgroup)
 
 /* Puts `cpus` into DIR/cpuset.cpus and reads the effective set back.  Nothing is written where it says so
- * already.  -ENOENT: no such cgroup, or the cpuset controller is off there; -EINVAL: an empty set (undo writes a
- * full one), or CPUs that the host has not or a sibling's partition owns; -ENOSPC: conflicts with parent or child;
- * -EREMOTEIO: written, but what is in force is not the asked set as far as the parent has it. */
+ * already.  -ENOENT: no such cgroup, or the cpuset controller is off there; -EINVAL: an empty set (undo
+ * writes a full one), or CPUs that the host has not or a sibling's partition owns; -ENOSPC: conflicts with
+ * parent or child; -EREMOTEIO: written, but what is in force is not the asked set as far as the parent has
+ * it. */
 int hn_cpuset_set_cpus(const struct hn_root *root, const char *dir, hwloc_const_bitmap_t cpus);
 
-/* Makes DIR's own cpuset.cpus confine nothing: writes what the parent has in force, as a full list, unless it
- * holds all that already (DESIGN facts 4 and 13: clearing may be refused).  Errors as above; no controller there
- * is success. */
+/* Makes DIR's own cpuset.cpus confine nothing: writes what the parent has in force, as a full list, unless
+ * it holds all that already (DESIGN facts 4 and 13: clearing may be refused).  Errors as above; no
+ * controller there is success. */
 int hn_cpuset_open(const struct hn_root *root, const char *dir);
 
 /* Reads a set from DIR/FILE ("cpuset.mems.effective"); the caller frees.  -ENOENT, -EINVAL, -ERANGE. */
 int hn_cpuset_get(const struct hn_root *root, const char *dir, const char *file, hwloc_bitmap_t *ret);
 
-/* The thread numbers in DIR/cgroup.threads; the caller frees.  Threads of other PID namespaces (0) are left out. */
+/* The thread numbers in DIR/cgroup.threads; the caller frees.  Threads of other PID namespaces (0) are left
+ * out. */
 int hn_cgroup_threads(const struct hn_root *root, const char *dir, int **ret, size_t *ret_n);
 
-/* Sets the affinity of every thread in DIR/cgroup.threads (fact 12; before kernel 6.2 the mask is cut to the cpuset
- * of that moment, so write the cpuset first).  Passed over: threads that are gone, and those whose CPUs the kernel
- * keeps to itself (io_uring workers).  A failing thread does not keep the others from being set.
- * Returns how many threads it is in force for; in a recorded tree how many it would be, and nothing is set.
- * The first error otherwise: -EINVAL (none of the CPUs is in the thread's cpuset, or an empty set), -EPERM. */
+/* Sets the affinity of every thread in DIR/cgroup.threads (fact 12; before kernel 6.2 the mask is cut to
+ * the cpuset of that moment, so write the cpuset first).  Passed over: threads that are gone, and those
+ * whose CPUs the kernel keeps to itself (io_uring workers).  A failing thread does not keep the others from
+ * being set. Returns how many threads it is in force for; in a recorded tree how many it would be, and
+ * nothing is set. The first error otherwise: -EINVAL (none of the CPUs is in the thread's cpuset, or an
+ * empty set), -EPERM. */
 int hn_affinity_set(const struct hn_root *root, const char *dir, hwloc_const_bitmap_t cpus);

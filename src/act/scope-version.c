@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Which systemd runs.  The bus may be stopped, and a start must not wait for it: libsystemd's own limits are 90 s to
- * log in and 25 s a call, so the connection is driven here up to the caller's deadline.
+ * Which systemd runs.  The bus may be stopped, and a start must not wait for it: libsystemd's own limits are
+ * 90 s to log in and 25 s a call, so the connection is driven here up to the caller's deadline.
  */
 #include <errno.h>
 #include <string.h>

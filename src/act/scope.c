@@ -9,6 +9,7 @@
 #define UNIT_PREFIX "machine-"
 #define UNIT_SUFFIX ".scope"
 #define UNIT_NAME_MAX 255 /* systemd's UNIT_NAME_MAX, 256 with the end */
+#define DROPIN_HEAD "# Written by homenode for this start of the guest, and removed with it.\n[Scope]\n"
 #define MACHINE_NAME_MAX 64 /* a machine's name has to be a host name */
 
 /* isalnum() goes by locale, and systemd's and libvirt's lists don't. */
@@ -17,9 +18,10 @@ static bool is_alphanumeric(char c)
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* The machine name by libvirt's rule (virDomainDriverGenerateMachineName, the same from 7.3 to 11.x): after the
- * prefix only ASCII letters and digits, '.' and '-' are kept; of a run of '.' and '-' the first stays, also across
- * characters that are dropped, and none stays at the name's start; cut at 64; none stays at the end. */
+/* The machine name by libvirt's rule (virDomainDriverGenerateMachineName, the same from 7.3 to 11.x): after
+ * the prefix only ASCII letters and digits, '.' and '-' are kept; of a run of '.' and '-' the first stays,
+ * also across characters that are dropped, and none stays at the name's start; cut at 64; none stays at the
+ * end. */
 static void machine_name(long id, const char *name, char ret[MACHINE_NAME_MAX + 1])
 {
         size_t length = (size_t) snprintf(ret, MACHINE_NAME_MAX + 1, "qemu-%ld-", id);
@@ -47,7 +49,7 @@ int hn_scope_unit(long id, const char *name, char **ret)
                 return -EINVAL;
         machine_name(id, name, machine);
 
-        /* systemd's unit_name_escape: of what a machine name may have, '-' alone stands for something else. */
+        /* systemd's unit_name_escape: of a machine name's characters, '-' alone means something else. */
         for (const char *c = machine; *c; c++)
                 if (*c == '-')
                         p = stpcpy(p, "\\x2d");
@@ -98,7 +100,7 @@ static int add_setting(char **text, const char *key, hwloc_const_bitmap_t set)
 
 static int dropin_text(hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t nodes, char **ret)
 {
-        HN_FREE char *text = strdup("# Written by homenode for this start of the guest, and removed with it.\n[Scope]\n");
+        HN_FREE char *text = strdup(DROPIN_HEAD);
         int r = text ? 0 : -ENOMEM;
 
         if (r >= 0 && !says_nothing(cpus))

@@ -15,7 +15,7 @@
  * -EINVAL: no name can be foreseen (id < 0 or none that libvirt has, empty name).  The caller frees. */
 int hn_scope_unit(long id, const char *name, char **ret);
 
-/* May this text be the name of a guest's scope, and so of a folder?  What comes from a file is asked first. */
+/* May this text be the name of a guest's scope, and so of a folder?  Asked of what comes from a file. */
 bool hn_scope_unit_valid(const char *unit);
 
 /* Writes the drop-in: AllowedCPUs (left out if `cpus` is NULL or empty) and AllowedMemoryNodes (left out if

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libeconf.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -114,18 +115,26 @@ struct number {
         uint64_t limit_mib;
 };
 
-static void set_number(struct reading *reading, const char *section, const struct number *number, const char *value)
+static void set_number(struct reading *reading, const char *section, const struct number *number,
+                       const char *value)
 {
         uint64_t limit = number->percent ? 100 : number->limit_mib, n = 0;
         char what[64];
 
         if (parse_number(value, limit, &n) < 0) {
-                (void) snprintf(what, sizeof what, " is not a number from 0 to %llu", (unsigned long long) limit);
+                (void) snprintf(what, sizeof what, " is not a number from 0 to %" PRIu64, limit);
                 fault_key(reading, section, number->key, value, what);
         } else if (number->percent)
                 *number->percent = (unsigned) n;
         else
                 *number->kib = n << 10;
+}
+
+static bool is_mode(const char *section, const char *key)
+{
+        if (!section)
+                return strcmp(key, "definition") == 0;
+        return strcmp(section, "definition") == 0 && strcmp(key, "mode") == 0;
 }
 
 static void set_key(struct reading *reading, const char *section, const char *key, const char *value)
@@ -137,15 +146,16 @@ static void set_key(struct reading *reading, const char *section, const char *ke
                 { "reserve_percent", .percent = &policy->reserve_percent },
                 { "reserve_max_mib", .kib = &policy->reserve_max_kib, .limit_mib = UINT64_C(1) << 30 },
                 { "overhead_first_mib", .kib = &policy->overhead_first_kib, .limit_mib = UINT64_C(1) << 20 },
-                { "overhead_per_gib_mib", .kib = &policy->overhead_per_gib_kib, .limit_mib = UINT64_C(1) << 10 },
+                { "overhead_per_gib_mib", .kib = &policy->overhead_per_gib_kib, .limit_mib = 1024 },
         };
 
-        if (section ? strcmp(section, "definition") == 0 && strcmp(key, "mode") == 0 : strcmp(key, "definition") == 0) {
+        if (is_mode(section, key)) {
                 if (set_mode(policy, value) < 0)
                         fault_key(reading, section, key, value, " is not auto, minimal or never");
                 return;
         }
-        for (size_t i = 0; section && strcmp(section, "placement") == 0 && i < sizeof numbers / sizeof *numbers; i++)
+        bool ours = section && strcmp(section, "placement") == 0;
+        for (size_t i = 0; ours && i < sizeof numbers / sizeof *numbers; i++)
                 if (strcmp(key, numbers[i].key) == 0) {
                         set_number(reading, section, &numbers[i], value);
                         return;
@@ -218,7 +228,7 @@ static int parse_open_file(struct reading *reading, int fd)
 
                 econf_errLocation(&read_name, &line);
                 if (begin_fault(reading))
-                        (void) fprintf(reading->faults, "line %llu: %s", (unsigned long long) line, econf_errString(e));
+                        (void) fprintf(reading->faults, "line %" PRIu64 ": %s", line, econf_errString(e));
                 return 0;
         }
         return read_sections(reading, file);

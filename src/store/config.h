@@ -16,10 +16,10 @@
 #include "model/policy.h"
 #include "model/root.h"
 
-#define HN_CONFIG_LIMIT (16u << 10) /* bytes of one file; libeconf's time grows with the square (0.06 s here) */
+#define HN_CONFIG_LIMIT (16u << 10) /* bytes of a file; libeconf's time grows with the square: 0.06 s here */
 
-/* Reads main file and drop-ins (in the order of their names) over the defaults.  A file that can't be parsed
- * and a value that is out of range are passed over, and so are unknown sections and keys; all are named in
- * *ret_faults (one a line with its file, NULL: none; the caller frees): configuration never keeps a guest from
- * starting.  Files that are not there are no fault.  -ENOMEM. */
+/* Reads main file and drop-ins (in the order of their names) over the defaults.  A file that can't be
+ * parsed and a value that is out of range are passed over, and so are unknown sections and keys; all are
+ * named in *ret_faults (one a line with its file, NULL: none; the caller frees): configuration never keeps
+ * a guest from starting.  Files that are not there are no fault.  -ENOMEM. */
 int hn_config_load(const struct hn_root *root, struct hn_policy *ret, char **ret_faults);

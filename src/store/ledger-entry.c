@@ -190,7 +190,8 @@ int hn_entry_format(const struct hn_entry *entry, char **ret_text, size_t *ret_l
             add_optional(entry, json) < 0 ||
             hn_json_add(json, "managed", json_object_new_boolean(entry->managed)) < 0 ||
             hn_json_add(json, "kept", json_object_new_boolean(entry->kept)) < 0 ||
-            hn_placement_to_json(entry->placement, &placement) < 0 || hn_json_add(json, "placement", placement) < 0)
+            hn_placement_to_json(entry->placement, &placement) < 0 ||
+            hn_json_add(json, "placement", placement) < 0)
                 return -ENOMEM;
 
         const char *text = json_object_to_json_string_length(json, JSON_C_TO_STRING_PLAIN, &length);
@@ -202,7 +203,8 @@ int hn_entry_format(const struct hn_entry *entry, char **ret_text, size_t *ret_l
         return 0;
 }
 
-/* The QEMU of a start that has not come as far as `started`.  libvirt writes the PID file early, and keeps it. */
+/* The QEMU of a start that has not come as far as `started`.  libvirt writes the PID file early, and keeps
+ * it. */
 static bool start_under_way(const struct hn_root *root, const struct hn_entry *entry)
 {
         const char *name = entry->placement->name;

@@ -3,7 +3,8 @@
  * One entry of the ledger: its form on disk, and whether it still counts.
  *
  *   { "version": 1, "state": "reserved" | "started", "boot_id": "…", "written_us": 1,
- *     "domain_id": 7, "unit": "machine-….scope", "pid": 4711, "start_ticks": 99, "reason": "…",   absent: not known
+ *     "domain_id": 7, "unit": "machine-….scope", "pid": 4711, "start_ticks": 99, "reason": "…",
+ *                                                                             absent where not known
  *     "managed": true, "kept": false,
  *     "placement": { … } }                                                    model/placement-json.c
  */
@@ -24,6 +25,7 @@ int hn_entry_parse(const char *text, size_t length, struct hn_entry **ret);
 /* Entry to text; the caller frees.  -ENOMEM. */
 int hn_entry_format(const struct hn_entry *entry, char **ret_text, size_t *ret_length);
 
-/* Does the entry count in this boot at this time (CLOCK_BOOTTIME)?  Looks below `root` for its QEMU or its start. */
+/* Does the entry count in this boot at this time (CLOCK_BOOTTIME)?  Looks below `root` for its QEMU or its
+ * start. */
 bool hn_entry_counts(const struct hn_root *root, const struct hn_entry *entry, const char *boot_id,
                      uint64_t now_us);

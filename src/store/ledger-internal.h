@@ -9,7 +9,7 @@
 struct hn_ledger {
         const struct hn_root *root; /* where liveness is looked up */
         struct hn_root base;        /* the folder that holds the lock */
-        const char *entries;        /* folder of the entries below base, with a slash behind it; "" for base itself */
+        const char *entries;        /* the entries' folder below base, "ledger/"; "": base itself */
         bool live;                  /* this host's own ledger: entries end with their QEMU */
         char boot_id[HN_UUID_LENGTH + 1];
         int lock_fd;                /* -1: not locked */
@@ -18,5 +18,6 @@ struct hn_ledger {
 /* A text that grows as files are read into it, used again for each. */
 struct hn_text { char *bytes; size_t room; };
 
-/* Reads one entry file, never through a link.  -ENOENT; -EBADMSG for all that is not a whole entry of that UUID. */
+/* Reads one entry file, never through a link.  -ENOENT; -EBADMSG for all that is not a whole entry of that
+ * UUID. */
 int hn_entry_read(int folder, const char *file, struct hn_text *text, struct hn_entry **ret);

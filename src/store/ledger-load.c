@@ -53,7 +53,8 @@ int hn_entry_read(int folder, const char *file, struct hn_text *text, struct hn_
 
         if (fd < 0)
                 return errno == ENOENT ? -ENOENT : -EBADMSG;
-        if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 || st.st_size > (off_t) HN_ENTRY_LIMIT)
+        if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
+            st.st_size > (off_t) HN_ENTRY_LIMIT)
                 return -EBADMSG;
         r = make_room(text, (size_t) st.st_size);
         if (r < 0)
@@ -110,8 +111,8 @@ static int append(struct list *list, struct hn_entry *entry)
 }
 
 /* One name of the folder: appended if it is an entry that counts. */
-static int take_file(struct hn_ledger *ledger, int folder, const char *name, uint64_t now_us, struct hn_text *text,
-                     struct list *list)
+static int take_file(struct hn_ledger *ledger, int folder, const char *name, uint64_t now_us,
+                     struct hn_text *text, struct list *list)
 {
         HN_ENTRY struct hn_entry *entry = NULL;
         int r;

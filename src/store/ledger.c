@@ -75,11 +75,11 @@ int hn_ledger_lock(struct hn_ledger *ledger, uint64_t wait_us)
 
         if (ledger->lock_fd >= 0)
                 return 0;
-        HN_CLOSE int fd = hn_root_open_file(&ledger->base, O_RDWR | O_CREAT | O_NOFOLLOW | O_NOCTTY, 0600, "/lock");
+        HN_CLOSE int fd = hn_root_open_file(&ledger->base, O_RDWR | O_CREAT | O_NOFOLLOW, 0600, "/lock");
         if (fd < 0)
                 return fd;
-        /* Asked again and again: a lock that is waited for has no time limit, and a signal for one is the whole
-         * process's. */
+        /* Asked again and again: a lock that is waited for has no time limit, and a signal for one is the
+         * whole process's. */
         while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
                 if (errno != EWOULDBLOCK && errno != EINTR)
                         return -errno;
@@ -94,7 +94,8 @@ int hn_ledger_lock(struct hn_ledger *ledger, uint64_t wait_us)
 
 void hn_ledger_unlock(struct hn_ledger *ledger)
 {
-        /* A child that was forked meanwhile may hold the same open file: closing alone would not end the lock. */
+        /* A child that was forked meanwhile may hold the same open file: closing alone would not end the
+         * lock. */
         if (ledger->lock_fd >= 0) {
                 (void) flock(ledger->lock_fd, LOCK_UN);
                 (void) close(ledger->lock_fd);
@@ -110,7 +111,8 @@ int hn_ledger_get(struct hn_ledger *ledger, const char *uuid, struct hn_entry **
 
         if (hn_uuid_canonical(uuid, canonical) < 0)
                 return -EINVAL;
-        HN_CLOSE int folder = hn_root_open_file(&ledger->base, O_PATH | O_DIRECTORY, 0, "/%s", ledger->entries);
+        HN_CLOSE int folder = hn_root_open_file(&ledger->base, O_PATH | O_DIRECTORY, 0, "/%s",
+                                                ledger->entries);
         if (folder < 0)
                 return folder;
         (void) snprintf(file, sizeof file, "%s.json", canonical);
@@ -125,11 +127,13 @@ static int write_explanation(struct hn_ledger *ledger, const char *uuid, const c
 
         if (r < 0)
                 return r;
-        return hn_root_replace(&ledger->base, explanation, strlen(explanation), 0600, "/" EXPLAIN "/%s.json", uuid);
+        return hn_root_replace(&ledger->base, explanation, strlen(explanation), 0600,
+                               "/" EXPLAIN "/%s.json", uuid);
 }
 
 /* The entry as text; what could not be read back by hn_entry_parse is refused now and not lost later. */
-static int text_of(const struct hn_ledger *ledger, const struct hn_entry *entry, char **ret, size_t *ret_length)
+static int text_of(const struct hn_ledger *ledger, const struct hn_entry *entry, char **ret,
+                   size_t *ret_length)
 {
         HN_FREE char *text = NULL;
         HN_ENTRY struct hn_entry *again = NULL;

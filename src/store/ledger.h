@@ -26,24 +26,25 @@ struct hn_entry {
 
 struct hn_ledger;
 
-/* `dir` NULL: /run/homenode below root, made 0700 where missing; `root` must outlive the ledger.  Otherwise a folder
- * (of the running system, made where missing) with the entries themselves, lock and explain/ in it: the command's
- * --ledger.  Such a folder may have been copied from another host or boot: its entries count as they are.
- * -EACCES, -EROFS, -ENOSPC and others: the folder can't be had. */
+/* `dir` NULL: /run/homenode below root, made 0700 where missing; `root` must outlive the ledger.  Otherwise
+ * a folder (of the running system, made where missing) with the entries themselves, lock and explain/ in
+ * it: the command's --ledger.  Such a folder may have been copied from another host or boot: its entries
+ * count as they are. -EACCES, -EROFS, -ENOSPC and others: the folder can't be had. */
 int hn_ledger_open(const struct hn_root *root, const char *dir, struct hn_ledger **ret);
 void hn_ledger_close(struct hn_ledger *ledger);
 HN_DEFINE_CLEANUP(struct hn_ledger *, hn_ledger_close, hn_cleanup_ledger)
 #define HN_LEDGER HN_CLEANUP(hn_cleanup_ledger)
 
-/* Takes the lock, waiting at most wait_us (0: not at all).  -ETIME: somebody else has it still; others: the lock file
- * can't be made.  Having it already is success.  Closing unlocks, and so does the end of the process. */
+/* Takes the lock, waiting at most wait_us (0: not at all).  -ETIME: somebody else has it still; others: the
+ * lock file can't be made.  Having it already is success.  Closing unlocks, and so does the end of the
+ * process. */
 int hn_ledger_lock(struct hn_ledger *ledger, uint64_t wait_us);
 void hn_ledger_unlock(struct hn_ledger *ledger);
 
-/* All entries that count, by UUID: files that can't be read as entries are passed over (never an error), entries of
- * another boot, entries whose QEMU is gone and reservations older than HN_RESERVATION_US that no start
- * followed are left out, and removed if the lock is held.  A start may well take longer (terabytes are preallocated,
- * the host is loaded): as long as its scope or its QEMU is there, the reservation stands.
+/* All entries that count, by UUID: files that can't be read as entries are passed over (never an error),
+ * entries of another boot, entries whose QEMU is gone and reservations older than HN_RESERVATION_US that no
+ * start followed are left out, and removed if the lock is held.  A start may well take longer (terabytes
+ * are preallocated, the host is loaded): as long as its scope or its QEMU is there, the reservation stands.
  * -ENOMEM, or the folder can't be read. */
 #define HN_RESERVATION_US (120u * 1000000u)
 int hn_ledger_load(struct hn_ledger *ledger, struct hn_entry ***ret, size_t *ret_n);
@@ -52,9 +53,9 @@ void hn_entries_free(struct hn_entry **entries, size_t n);
 /* One entry by UUID, whatever its state.  -ENOENT; -EBADMSG: it can't be read as one; -EINVAL: no UUID. */
 int hn_ledger_get(struct hn_ledger *ledger, const char *uuid, struct hn_entry **ret);
 
-/* Writes one entry, and its long explanation apart (NULL: the one that is there stays).  -ENOLCK: the lock is not
- * held; -EINVAL: no UUID, or what is in it could not be read back; -EFBIG.  An explanation that can't be written is
- * no failure: the entry counts. */
+/* Writes one entry, and its long explanation apart (NULL: the one that is there stays).  -ENOLCK: the lock
+ * is not held; -EINVAL: no UUID, or what is in it could not be read back; -EFBIG.  An explanation that
+ * can't be written is no failure: the entry counts. */
 int hn_ledger_put(struct hn_ledger *ledger, const struct hn_entry *entry, const char *explanation);
 
 /* Removes entry and explanation; being gone already is success.  Needs no lock.  -EINVAL: no UUID. */

@@ -10,6 +10,8 @@
 
 #define SLICE "/sys/fs/cgroup/machine.slice"
 #define SCOPE SLICE "/machine-qemu\\x2d7\\x2dweb.scope"
+#define BELOW "/machine.slice/machine-qemu\\x2d7\\x2dweb.scope"
+#define LEGACY "/machine/qemu-1-x.libvirt-qemu"
 #define VCPU SCOPE "/libvirt/vcpu0"
 
 static int setup(void **state)
@@ -35,29 +37,28 @@ static void finds_the_cgroups_of_every_layout(void **state)
                 const char *scope, *threads;
                 bool by_systemd;
         } cases[] = {
-                { "0::/machine.slice/machine-qemu\\x2d7\\x2dweb.scope/libvirt/emulator\n", SCOPE "/libvirt", SCOPE,
+                { "0::" BELOW "/libvirt/emulator\n", SCOPE "/libvirt", SCOPE,
                   SCOPE "/libvirt", true },
                 /* not yet sorted into thread groups when /proc was read */
-                { "0::/machine.slice/machine-qemu\\x2d7\\x2dweb.scope\n", SCOPE "/libvirt", SCOPE, SCOPE "/libvirt",
+                { "0::" BELOW "\n", SCOPE "/libvirt", SCOPE, SCOPE "/libvirt",
                   true },
-                { "0::/machine.slice/machine-qemu\\x2d7\\x2dweb.scope/libvirt\n", SCOPE "/libvirt", SCOPE,
+                { "0::" BELOW "/libvirt\n", SCOPE "/libvirt", SCOPE,
                   SCOPE "/libvirt", true },
-                { "0::/machine.slice/machine-qemu\\x2d7\\x2dweb.scope/libvirt/vcpu12\n", SCOPE "/libvirt", SCOPE,
+                { "0::" BELOW "/libvirt/vcpu12\n", SCOPE "/libvirt", SCOPE,
                   SCOPE "/libvirt", true },
                 /* without the level */
-                { "0::/machine.slice/machine-qemu\\x2d7\\x2dweb.scope/emulator\n", SCOPE, SCOPE, SCOPE, true },
+                { "0::" BELOW "/emulator\n", SCOPE, SCOPE, SCOPE, true },
                 /* a partition of its own */
                 { "0::/gold.slice/gold-a.slice/machine-qemu\\x2d7\\x2dweb.scope/libvirt/emulator\n",
                   "/sys/fs/cgroup/gold.slice/gold-a.slice/machine-qemu\\x2d7\\x2dweb.scope/libvirt",
                   "/sys/fs/cgroup/gold.slice/gold-a.slice/machine-qemu\\x2d7\\x2dweb.scope",
                   "/sys/fs/cgroup/gold.slice/gold-a.slice/machine-qemu\\x2d7\\x2dweb.scope/libvirt", true },
                 /* without systemd */
-                { "0::/machine/qemu-1-x.libvirt-qemu/emulator\n", "/sys/fs/cgroup/machine/qemu-1-x.libvirt-qemu",
-                  "/sys/fs/cgroup/machine/qemu-1-x.libvirt-qemu", "/sys/fs/cgroup/machine/qemu-1-x.libvirt-qemu",
-                  false },
+                { "0::" LEGACY "/emulator\n", "/sys/fs/cgroup" LEGACY, "/sys/fs/cgroup" LEGACY,
+                  "/sys/fs/cgroup" LEGACY, false },
                 /* v1 trees that are mounted and say nothing here */
                 { "12:cpuset:/elsewhere\n1:name=systemd:/x\n"
-                  "0::/machine.slice/machine-qemu\\x2d7\\x2dweb.scope/libvirt/emulator", SCOPE "/libvirt", SCOPE,
+                  "0::" BELOW "/libvirt/emulator", SCOPE "/libvirt", SCOPE,
                   SCOPE "/libvirt", true },
         };
 
@@ -91,7 +92,8 @@ static void finds_the_unified_tree_of_a_hybrid_host(void **state)
 static void finds_nothing_where_no_guest_is(void **state)
 {
         static const char *const texts[] = {
-                "", "\n", "0::/\n", "0::/system.slice/ssh.service\n", "0::/user.slice/emulator\n", "0::relative/emulator\n",
+                "", "\n", "0::/\n", "0::/system.slice/ssh.service\n", "0::/user.slice/emulator\n",
+                "0::relative/emulator\n",
                 "4:cpuset:/machine/qemu/emulator\n", "0::/../machine.slice/guest/emulator\n", "0::/a/..\n",
                 "0::/emulator\n", "0::/a.scope/emulator (deleted)\n", "10::/machine.slice/guest/emulator\n",
         };
@@ -210,7 +212,9 @@ static void lists_threads(void **state)
 
 static void refuses_lists_of_anything_else(void **state)
 {
-        static const char *const texts[] = { "x\n", "-1\n", "1 2\n", "\n", "1\n\n2\n", "99999999999\n", " 1\n" };
+        static const char *const texts[] = {
+                "x\n", "-1\n", "1 2\n", "\n", "1\n\n2\n", "99999999999\n", " 1\n",
+        };
         struct tree *tree = *state;
         int *tids = NULL;
         size_t n = 0;
@@ -246,7 +250,7 @@ static void sets_the_affinity_of_threads_that_live(void **state)
         assert_int_equal(sched_getaffinity(0, sizeof allowed, &allowed), 0);
         while (!CPU_ISSET((size_t) cpu, &allowed))
                 cpu++;
-        /* A number beyond any mask of the C library, and beyond the host's, does no harm beside one it has. */
+        /* A number beyond any mask of the C library, and the host's, does no harm beside one it has. */
         assert_int_equal(hwloc_bitmap_set(one, (unsigned) cpu), 0);
         assert_int_equal(hwloc_bitmap_set(one, 5000), 0);
 

@@ -126,6 +126,11 @@ static void put_text(struct tree *tree, const char *uuid, const char *boot_id, u
         tree_put(tree, path, text);
 }
 
+static bool is_there(struct tree *tree, const char *path)
+{
+        return hn_root_exists(&tree->root, "/run/homenode/%s", path);
+}
+
 static void clears_what_no_longer_counts_under_the_lock(void **state)
 {
         struct tree *tree = *state;
@@ -147,11 +152,11 @@ static void clears_what_no_longer_counts_under_the_lock(void **state)
                 assert_int_equal(n, 1);
                 assert_string_equal(entries[0]->placement->uuid, UUID_A);
                 hn_entries_free(entries, n);
-                assert_int_equal(hn_root_exists(&tree->root, "/run/homenode/ledger/" UUID_B ".json"), !locked);
-                assert_int_equal(hn_root_exists(&tree->root, "/run/homenode/ledger/" UUID_C ".json"), !locked);
-                assert_int_equal(hn_root_exists(&tree->root, "/run/homenode/explain/" UUID_B ".json"), !locked);
-                assert_int_equal(hn_root_exists(&tree->root, "/run/homenode/ledger/.%s.json.77.tmp", UUID_A), !locked);
-                assert_true(hn_root_exists(&tree->root, "/run/homenode/ledger/" UUID_A ".json"));
+                assert_int_equal(is_there(tree, "ledger/" UUID_B ".json"), !locked);
+                assert_int_equal(is_there(tree, "ledger/" UUID_C ".json"), !locked);
+                assert_int_equal(is_there(tree, "explain/" UUID_B ".json"), !locked);
+                assert_int_equal(is_there(tree, "ledger/." UUID_A ".json.77.tmp"), !locked);
+                assert_true(is_there(tree, "ledger/" UUID_A ".json"));
         }
 }
 

@@ -12,6 +12,8 @@
 #include "unit/support/tree.h"
 
 #define FOLDER "/run/homenode/ledger/"
+#define UUID_N "0a1b2c3d-4e5f-4a6b-8c7d-00000000000"
+#define BELOW_ROOT(path) (&(path)[1])
 #define FILE_OF(uuid) FOLDER uuid ".json"
 
 static int setup(void **state)
@@ -60,8 +62,8 @@ static mode_t mode_of(struct tree *tree, const char *path)
 static void takes_only_uuids_as_file_names(void **state)
 {
         static const char *const wrong[] = {
-                "", "web", "0a1b2c3d4e5f4a6b8c7d00000000000a", "0a1b2c3d-4e5f-4a6b-8c7d-00000000000",
-                "0a1b2c3d-4e5f-4a6b-8c7d-00000000000aa", "0a1b2c3d-4e5f-4a6b-8c7d-00000000000g",
+                "", "web", "0a1b2c3d4e5f4a6b8c7d00000000000a", UUID_N "",
+                UUID_N "aa", UUID_N "g",
                 "0a1b2c3d-4e5f-4a6b-8c7d-0000000/../a", "../../../../../../../../../../etc/x.",
                 "-a1b2c3d-4e5f-4a6b-8c7d-00000000000a", "0a1b2c3d_4e5f_4a6b_8c7d_00000000000a",
                 "0a1b2c3d-4e5f-4a6b-8c7d-0000000000\n0",
@@ -130,13 +132,14 @@ static void keeps_absent_members_absent(void **state)
 {
         struct tree *tree = *state;
         HN_LEDGER struct hn_ledger *ledger = open_locked(tree);
-        HN_ENTRY struct hn_entry *entry = make_entry("0A1B2C3D-4E5F-4A6B-8C7D-00000000000A", "web"), *got = NULL;
+        static const char upper[] = "0A1B2C3D-4E5F-4A6B-8C7D-00000000000A";
+        HN_ENTRY struct hn_entry *entry = make_entry(upper, "web"), *got = NULL;
         char *why = NULL;
 
         entry->domain_id = -1;
         entry->managed = false;
         assert_int_equal(hn_ledger_put(ledger, entry, NULL), 0);
-        assert_int_equal(hn_ledger_get(ledger, "0A1B2C3D-4E5F-4A6B-8C7D-00000000000A", &got), 0);
+        assert_int_equal(hn_ledger_get(ledger, upper, &got), 0);
         assert_string_equal(got->placement->uuid, UUID_A);
         assert_int_equal(got->state, HN_ENTRY_RESERVED);
         assert_int_equal(got->domain_id, -1);
@@ -157,7 +160,8 @@ static void removes_entry_and_explanation_once(void **state)
         assert_int_equal(hn_ledger_remove(ledger, UUID_A), 0);
         assert_int_equal(hn_ledger_put(ledger, entry, "first"), 0);
         assert_int_equal(hn_ledger_put(ledger, entry, NULL), 0);
-        assert_int_equal(hn_ledger_explanation(ledger, UUID_A, &why), 0); /* `started` does not lose the story */
+        /* `started` does not lose the story */
+        assert_int_equal(hn_ledger_explanation(ledger, UUID_A, &why), 0);
         assert_string_equal(why, "first");
         free(why);
         assert_int_equal(count(ledger), 1);
@@ -221,12 +225,12 @@ static void passes_over_all_that_is_no_entry(void **state)
         tree_put(tree, FOLDER UUID_A, a);
         tree_put(tree, FOLDER "web.json", a);
         tree_put(tree, FOLDER ".json", a);
-        tree_put(tree, FILE_OF("0a1b2c3d-4e5f-4a6b-8c7d-000000000001"), "");
-        tree_put(tree, FILE_OF("0a1b2c3d-4e5f-4a6b-8c7d-000000000002"), large);
-        tree_put(tree, FILE_OF("0a1b2c3d-4e5f-4a6b-8c7d-000000000003"), "[]");
-        tree_put(tree, FILE_OF("0a1b2c3d-4e5f-4a6b-8c7d-000000000004") "/x", "a folder");
-        assert_int_equal(symlinkat(UUID_A ".json", tree->root.fd, FILE_OF(UUID_C) + 1), 0);
-        assert_int_equal(mkfifoat(tree->root.fd, FILE_OF("0a1b2c3d-4e5f-4a6b-8c7d-000000000005") + 1, 0600), 0);
+        tree_put(tree, FILE_OF(UUID_N "1"), "");
+        tree_put(tree, FILE_OF(UUID_N "2"), large);
+        tree_put(tree, FILE_OF(UUID_N "3"), "[]");
+        tree_put(tree, FILE_OF(UUID_N "4") "/x", "a folder");
+        assert_int_equal(symlinkat(UUID_A ".json", tree->root.fd, BELOW_ROOT(FILE_OF(UUID_C))), 0);
+        assert_int_equal(mkfifoat(tree->root.fd, BELOW_ROOT(FILE_OF(UUID_N "5")), 0600), 0);
 
         assert_int_equal(hn_ledger_load(ledger, &entries, &n), 0);
         assert_int_equal(n, 1);
@@ -235,9 +239,9 @@ static void passes_over_all_that_is_no_entry(void **state)
 
         assert_int_equal(hn_ledger_get(ledger, UUID_B, &got), -EBADMSG);
         assert_int_equal(hn_ledger_get(ledger, UUID_C, &got), -EBADMSG);
-        assert_int_equal(hn_ledger_get(ledger, "0a1b2c3d-4e5f-4a6b-8c7d-000000000002", &got), -EBADMSG);
-        assert_int_equal(hn_ledger_get(ledger, "0a1b2c3d-4e5f-4a6b-8c7d-000000000004", &got), -EBADMSG);
-        assert_int_equal(hn_ledger_get(ledger, "0a1b2c3d-4e5f-4a6b-8c7d-000000000005", &got), -EBADMSG);
+        assert_int_equal(hn_ledger_get(ledger, UUID_N "2", &got), -EBADMSG);
+        assert_int_equal(hn_ledger_get(ledger, UUID_N "4", &got), -EBADMSG);
+        assert_int_equal(hn_ledger_get(ledger, UUID_N "5", &got), -EBADMSG);
 }
 
 static void refuses_every_cut_of_an_entry(void **state)
@@ -287,7 +291,7 @@ static void refuses_wrong_members(void **state)
                 { "\"managed\":true", "\"managed\":1" },
                 { "\"kept\":false,", "" },
                 { UUID_A, "" },
-                { UUID_A, "0a1b2c3d-4e5f-4a6b-8c7d-00000000000/" },
+                { UUID_A, UUID_N "/" },
                 { "\"placement\"", "\"replacement\"" },
                 { "\"memory_kib\":1015808", "\"memory_kib\":-1" },
         };

@@ -53,8 +53,8 @@ static void knows_threads_that_the_kernel_binds(void **state)
 static void refuses_what_the_kernel_does_not_write(void **state)
 {
         static const char *const texts[] = {
-                "", "42", "42 (qemu", "42 (qemu)", "42 (qemu) ", "42 (qemu) S 1 1", "42 (qemu)" FIELDS("x", "5"),
-                "42 (qemu)" FIELDS("1", "-5"), "42 (qemu)" FIELDS("1", "5x"),
+                "", "42", "42 (qemu", "42 (qemu)", "42 (qemu) ", "42 (qemu) S 1 1",
+                "42 (qemu)" FIELDS("x", "5"), "42 (qemu)" FIELDS("1", "-5"), "42 (qemu)" FIELDS("1", "5x"),
                 "42 (qemu)" FIELDS("1", "99999999999999999999999"),
         };
         struct tree *tree = *state;

@@ -12,7 +12,8 @@
 #define UUID_C "0a1b2c3d-4e5f-4a6b-8c7d-00000000000c"
 #define BOOT_ID "11111111-2222-4333-8444-555555555555"
 
-/* A managed reservation of 1 GiB on node 2 for a guest of one cell with 4 vCPUs on CPUs 8-15; the test frees it. */
+/* A managed reservation of 1 GiB on node 2 for a guest with one cell of 4 vCPUs on CPUs 8-15; the test
+ * frees it. */
 static inline struct hn_entry *make_entry(const char *uuid, const char *name)
 {
         struct hn_entry *entry = calloc(1, sizeof *entry);
