@@ -104,8 +104,9 @@ static int read_cell(struct hn_reading *reading, const xmlNode *element, unsigne
         return read_distances(reading, element, at);
 }
 
-/* Do cells of ours still say what <vcpu> and <memory> say?  After a user's edit they may not. */
-static int cells_fit(struct hn_reading *reading, hwloc_const_bitmap_t taken, bool *ret)
+/* Do cells of ours still say what <vcpu> and <memory> say?  After a user's edit they may not: then there are
+ * vCPUs that no cell names, or that libvirt has given to cell 0. */
+static int cells_fit(struct hn_reading *reading, bool *ret)
 {
         const struct hn_request *request = reading->request;
         uint64_t sum = 0, memory = 0;
@@ -116,7 +117,7 @@ static int cells_fit(struct hn_reading *reading, hwloc_const_bitmap_t taken, boo
         r = hn_xml_memory(hn_xml_child(reading->domain, "memory"), NULL, &memory, &reading->fault);
         if (r < 0 && r != -ENOENT)
                 return r;
-        *ret = hn_idset_count(taken) == request->vcpus_max && (r == -ENOENT || round_to_mib(memory) == sum);
+        *ret = hn_mark_vcpus(reading->mark) == request->vcpus_max && (r == -ENOENT || round_to_mib(memory) == sum);
         return 0;
 }
 
@@ -187,7 +188,7 @@ int hn_read_cells(struct hn_reading *reading)
                 return r;
         request->cells_ours = hn_mark_covers(reading->mark, numa);
         if (request->cells_ours && request->id < 0 && !hn_mark_cells_in_use(reading->mark, reading->domain)) {
-                r = cells_fit(reading, taken, &fit);
+                r = cells_fit(reading, &fit);
                 if (r < 0)
                         return r;
         }

@@ -306,6 +306,10 @@ int hn_facts_from_root(const struct hn_root *root, struct hn_facts **ret)
         r = hn_topology_load(&(struct hn_topology_source) { .root = root }, &topology);
         if (r >= 0)
                 r = hn_facts_from_hwloc(topology, &facts);
+        if (r == -EBADMSG) { /* no topology folders (some containers): the lists do, without cores and caches */
+                facts = hn_facts_new();
+                r = facts ? 0 : -ENOMEM;
+        }
         if (r >= 0)
                 r = hn_facts_live_nodes(root, facts);
         if (r < 0)

@@ -342,6 +342,13 @@ static bool marked_numa(const struct hn_mark *mark, unsigned *ret_cells, unsigne
         return value && sscanf(value, "%u:%u", ret_cells, ret_vcpus) == 2;
 }
 
+unsigned hn_mark_vcpus(const struct hn_mark *mark)
+{
+        unsigned cells, vcpus;
+
+        return marked_numa(mark, &cells, &vcpus) ? vcpus : 0;
+}
+
 /* libvirt adds vCPUs that no cell names to cell 0: those beyond the marked number don't count there. */
 static bool covers_cell(const struct hn_mark *mark, const xmlNode *cell)
 {

@@ -46,6 +46,9 @@ HN_DEFINE_CLEANUP(struct hn_mark *, hn_mark_free, hn_cleanup_mark)
  * writes lists anew; and libvirt (qemu driver) gives vCPUs that no cell names to cell 0, which is not a change. */
 bool hn_mark_covers(const struct hn_mark *mark, const xmlNode *element);
 
+/* How many vCPUs the marked cells were made for; 0: there are none. */
+unsigned hn_mark_vcpus(const struct hn_mark *mark);
+
 /* Did homenode make this element (metadata, cpu, cputune, numatune) to hold its own? */
 bool hn_mark_made(const struct hn_mark *mark, const char *what);
 
