@@ -9,7 +9,7 @@
 #include "model/root.h"
 
 #define HN_DROPIN_NAME "50-homenode.conf"
-#define HN_SYSTEMD_MINIMUM 252 /* older ones are believed to refuse a transient unit with drop-ins */
+#define HN_SYSTEMD_MINIMUM 252u /* older ones are believed to refuse a transient unit with drop-ins */
 
 /* "machine-qemu\x2d7\x2dweb.scope" for domain id 7 named "web", as libvirt and machined make it.
  * -EINVAL: no name can be foreseen (id < 0 or none that libvirt has, empty name).  The caller frees. */

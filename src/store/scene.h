@@ -20,6 +20,7 @@ struct hn_scene {
         const struct hn_placement **placements; /* those of the entries, in their order; more may be appended */
         size_t n_placements;
         struct hn_situation situation;          /* points at the above */
+        bool credited;                          /* free memory holds what placed guests hold already */
         char *faults;                           /* what was passed over in the configuration, NULL: nothing */
 };
 
@@ -36,8 +37,8 @@ int hn_scene_open(const struct hn_root *root, const struct hn_scene_source *sour
                   char **ret_fault);
 
 /* Adds the ledger's placements, but not the one of `except_uuid` (may be NULL: the domain that is decided on).
- * With the root's own host, what those guests hold already is counted to the nodes' free memory, so that it is
- * not counted twice. */
+ * What those guests hold already is counted to the nodes' free memory, so that it is not counted twice: their
+ * promises stand for it. */
 int hn_scene_add_ledger(struct hn_scene *scene, const struct hn_root *root, struct hn_ledger *ledger,
                         const char *except_uuid);
 

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * libvirt's hook for QEMU guests: /etc/libvirt/hooks/qemu NAME OPERATION SUBOPERATION EXTRA, the domain's XML on
+ * standard input.  It never blocks a guest: the work has a time budget, and every way out but one is exit 0.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include "act/budget.h"
+#include "act/journal.h"
+#include "model/clock.h"
+#include "operations.h"
+
+#define IDENTIFIER "homenode-hook"
+#define LOG_BUDGET_US 100000 /* for the journal, which may be stopped */
+#define PRINT_WAIT_MS 1000   /* libvirt reads at once */
+
+/* All calls of one start together take at most 2.5 s: restore, prepare and started are the most there can be. */
+static const struct operation {
+        const char *name, *sub;
+        hn_operation *run;
+        uint64_t budget_us;
+} operations[] = {
+        { "prepare", "begin", hn_operation_prepare, 1000000 },
+        { "started", "begin", hn_operation_started, 600000 },
+        { "release", "end", hn_operation_release, 600000 },
+        { "migrate", "begin", hn_operation_filter, 600000 },
+        { "restore", "begin", hn_operation_filter, 600000 },
+};
+
+struct job {
+        const struct hn_root *root;
+        const struct operation *operation;
+        const char *name;
+        char *xml;
+        size_t length;
+};
+
+static const struct operation *find_operation(int argc, char **argv)
+{
+        for (size_t i = 0; argc >= 4 && i < sizeof operations / sizeof *operations; i++)
+                if (strcmp(argv[2], operations[i].name) == 0 && strcmp(argv[3], operations[i].sub) == 0)
+                        return &operations[i];
+        return NULL;
+}
+
+/* libvirt writes the XML whether we want it or not, and takes a closed pipe for a fault: read to the end, but not
+ * for ever.  *ret_text is empty where there is nothing to keep. */
+static int read_input(bool keep, uint64_t deadline_us, char **ret_text, size_t *ret_length)
+{
+        HN_FREE char *text = malloc(HN_DOMAIN_XML_LIMIT + 1);
+        size_t length = 0;
+
+        if (!text)
+                return -ENOMEM;
+        for (;;) {
+                uint64_t now_us = hn_monotonic_us();
+                struct pollfd poller = { .fd = STDIN_FILENO, .events = POLLIN };
+                ssize_t n;
+
+                if (now_us >= deadline_us)
+                        return -ETIME;
+                if (poll(&poller, 1, (int) ((deadline_us - now_us) / 1000 + 1)) <= 0)
+                        continue;
+                n = read(STDIN_FILENO, text + length, HN_DOMAIN_XML_LIMIT - length);
+                if (n < 0 && errno != EINTR && errno != EAGAIN)
+                        return -errno;
+                if (n == 0)
+                        break;
+                length += n > 0 && keep ? (size_t) n : 0;
+                if (length == HN_DOMAIN_XML_LIMIT)
+                        return -EFBIG;
+        }
+        text[length] = '\0';
+        *ret_text = HN_TAKE(text);
+        *ret_length = length;
+        return 0;
+}
+
+HN_PRINTF(1, 2)
+static char *print(const char *format, ...)
+{
+        char *text = NULL;
+        va_list arguments;
+
+        va_start(arguments, format);
+        if (vasprintf(&text, format, arguments) < 0)
+                text = NULL;
+        va_end(arguments);
+        return text;
+}
+
+/* In the child, under the budget. */
+static void work(void *data, struct hn_outcome *ret)
+{
+        const struct job *job = data;
+        HN_XMLDOC xmlDoc *doc = NULL;
+        HN_REQUEST struct hn_request *request = NULL;
+        HN_REPORT struct hn_report report = { 0 };
+        HN_FREE char *fault = NULL;
+        int r = hn_xml_parse(job->xml, job->length, &doc);
+
+        if (r >= 0)
+                r = hn_request_parse(doc, &request, &fault);
+        if (r < 0) {
+                ret->summary = print("left to libvirt: its XML: %s", fault ? fault : strerror(-r));
+                return;
+        }
+        if (!request->managed_type)
+                return;
+
+        const struct hn_guest guest = { .root = job->root, .name = job->name, .doc = doc, .request = request };
+        r = job->operation->run(&guest, &report);
+        if (r < 0) {
+                ret->summary = print("left to libvirt: %s", strerror(-r));
+                return;
+        }
+        if (report.refused && job->operation->run == hn_operation_prepare) {
+                ret->status = EXIT_FAILURE;
+                ret->complaint = print("homenode: %s: %s\n", job->name, report.text);
+        } else
+                ret->output = HN_TAKE(report.xml);
+        ret->summary = HN_TAKE(report.text);
+}
+
+static int exit_status = EXIT_SUCCESS;
+
+static void out_of_time(int number)
+{
+        (void) number;
+        _exit(exit_status);
+}
+
+/* From here on a timer ends the process whatever it waits for. */
+static void limit_rest(unsigned wait_us)
+{
+        const struct itimerval timer = { .it_value = { .tv_usec = (suseconds_t) wait_us } };
+        const struct sigaction action = { .sa_handler = out_of_time };
+
+        (void) sigaction(SIGALRM, &action, NULL);
+        (void) setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static void write_text(int fd, const char *text)
+{
+        size_t left = text ? strlen(text) : 0;
+
+        while (left > 0) {
+                struct pollfd poller = { .fd = fd, .events = POLLOUT };
+                ssize_t n;
+
+                if (poll(&poller, 1, PRINT_WAIT_MS) <= 0)
+                        return;
+                n = write(fd, text, left < PIPE_BUF ? left : PIPE_BUF);
+                if (n <= 0)
+                        return;
+                text += n;
+                left -= (size_t) n;
+        }
+}
+
+static void tell(const struct job *job, const struct hn_outcome *outcome, uint64_t start_us)
+{
+        double spent_ms = (double) (hn_monotonic_us() - start_us) / 1000;
+
+        if (!outcome->in_time)
+                hn_journal(job->root, LOG_WARNING, IDENTIFIER, job->name, NULL,
+                           "%s %s: given up after %.1f ms, left to libvirt", job->operation->name, job->name, spent_ms);
+        else if (outcome->summary)
+                hn_journal(job->root, outcome->status ? LOG_WARNING : LOG_INFO, IDENTIFIER, job->name, NULL,
+                           "%s %s: %s (%.1f ms)", job->operation->name, job->name, outcome->summary, spent_ms);
+}
+
+int main(int argc, char **argv)
+{
+        uint64_t start_us = hn_monotonic_us();
+        const struct operation *operation = find_operation(argc, argv);
+        uint64_t deadline_us = start_us + (operation ? operation->budget_us : 500000);
+        HN_ROOT struct hn_root root = { .fd = -1 };
+        HN_OUTCOME struct hn_outcome outcome = { 0 };
+        HN_FREE char *xml = NULL;
+        struct job job = { .root = &root, .operation = operation, .name = argc > 1 ? argv[1] : "" };
+        int r;
+
+        (void) signal(SIGPIPE, SIG_IGN);
+        r = hn_root_open(NULL, &root);
+        /* qemu:///session runs the hook as its user, who can't confine anything. */
+        bool session = r < 0 || (root.host && geteuid() != 0);
+
+        r = read_input(operation && !session, deadline_us, &xml, &job.length);
+        if (r < 0 || !operation || session)
+                return EXIT_SUCCESS;
+        job.xml = xml;
+        if (hn_budget_run(work, &job, deadline_us, &outcome) < 0)
+                return EXIT_SUCCESS;
+
+        write_text(STDOUT_FILENO, outcome.output);
+        write_text(STDERR_FILENO, outcome.complaint);
+        exit_status = outcome.status;
+        limit_rest(LOG_BUDGET_US);
+        tell(&job, &outcome, start_us);
+        return outcome.status;
+}

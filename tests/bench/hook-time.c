@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What a start costs: the hook's `prepare` on a host of 64 nodes and 512 CPUs with 500 guests in the ledger, against
+ * an empty program's fork and exec, alternating in one run.
+ *
+ *   hook-time HOOK EMPTY [ROUNDS]
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include "model/clock.h"
+#include "store/ledger.h"
+#include "unit/support/host-tree.h"
+#include "unit/support/test.h"
+
+#define NODES 64u
+#define CORES 4u
+#define THREADS 2u
+#define GUESTS 500u
+#define BOOT_ID "11111111-2222-3333-4444-555555555555"
+
+extern char **environ;
+
+static void put_guest(struct tree *tree, struct hn_ledger *ledger, unsigned i)
+{
+        HN_ENTRY struct hn_entry *entry = calloc(1, sizeof *entry);
+        unsigned node = i % NODES;
+        char path[128], stat[256];
+
+        assert_non_null(entry);
+        entry->placement = hn_placement_new();
+        (void) snprintf(entry->placement->uuid, sizeof entry->placement->uuid, "00000000-0000-4000-8000-%012x", i);
+        assert_true(asprintf(&entry->placement->name, "guest-%u", i) > 0);
+        entry->placement->cells = calloc(1, sizeof *entry->placement->cells);
+        entry->placement->n_cells = 1;
+        entry->placement->cells[0] = (struct hn_placed_cell) { .vcpus = set_of("0-1"), .nodes = hwloc_bitmap_alloc(),
+                                                               .cpus = hwloc_bitmap_alloc(), .memory_kib = 524288 };
+        hwloc_bitmap_only(entry->placement->cells[0].nodes, node);
+        hwloc_bitmap_set_range(entry->placement->cells[0].cpus, node * CORES, (int) (node * CORES + CORES - 1));
+        hwloc_bitmap_copy(entry->placement->emulator_cpus, entry->placement->cells[0].cpus);
+        hwloc_bitmap_only(entry->placement->home, node);
+        hwloc_bitmap_only(entry->placement->memory_nodes, node);
+        const struct hn_promise promise = { node, 557056, 0, 2000 };
+        assert_int_equal(hn_placement_promise(entry->placement, &promise), 0);
+        entry->state = HN_ENTRY_STARTED;
+        memcpy(entry->boot_id, BOOT_ID, sizeof BOOT_ID);
+        entry->written_us = hn_boottime_us();
+        entry->domain_id = (long) i + 1;
+        entry->pid = (int) i + 1000;
+        entry->start_ticks = i;
+        entry->managed = true;
+        assert_true(asprintf(&entry->unit, "machine-qemu\\x2d%u\\x2dguest\\x2d%u.scope", i + 1, i) > 0);
+        entry->reason = strdup("fits one node");
+        assert_int_equal(hn_ledger_put(ledger, entry, NULL), 0);
+
+        (void) snprintf(path, sizeof path, "/proc/%d/stat", entry->pid);
+        (void) snprintf(stat, sizeof stat, "%d (qemu-system-x86) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 5 0 %u 0 0\n",
+                        entry->pid, i);
+        tree_put(tree, path, stat);
+        (void) snprintf(path, sizeof path, "/sys/fs/cgroup/machine.slice/%s/memory.numa_stat", entry->unit);
+        (void) snprintf(stat, sizeof stat, "anon N%u=536870912\nfile N%u=0\nshmem N%u=0\n", node, node, node);
+        tree_put(tree, path, stat);
+}
+
+static void put_host(struct tree *tree)
+{
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+
+        host_tree_put(tree, NODES, CORES, THREADS);
+        tree_put(tree, "/proc/sys/kernel/random/boot_id", BOOT_ID "\n");
+        tree_put(tree, "/run/homenode/systemd-version", BOOT_ID " 257\n");
+        assert_int_equal(hn_ledger_open(&tree->root, NULL, &ledger), 0);
+        assert_int_equal(hn_ledger_lock(ledger, 1000000), 0);
+        for (unsigned i = 0; i < GUESTS; i++)
+                put_guest(tree, ledger, i);
+}
+
+static void put_domain(struct tree *tree, unsigned round)
+{
+        char xml[1024];
+
+        (void) snprintf(xml, sizeof xml,
+                        "<domain type='kvm' id='%u'><name>new-%u</name>"
+                        "<uuid>00000000-0000-4000-8000-ffff%08x</uuid><memory unit='MiB'>2048</memory>"
+                        "<vcpu>4</vcpu><os><type arch='x86_64' machine='q35'>hvm</type></os></domain>\n",
+                        round + 1000, round, round);
+        tree_put(tree, "/domain.xml", xml);
+}
+
+/* Time from before the fork until it is gone, in µs. */
+static uint64_t run(struct tree *tree, char *const arguments[])
+{
+        posix_spawn_file_actions_t actions;
+        char path[300];
+        pid_t pid;
+        int status;
+
+        (void) snprintf(path, sizeof path, "%s/domain.xml", tree->path);
+        assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
+        assert_int_equal(posix_spawn_file_actions_addopen(&actions, 0, path, O_RDONLY, 0), 0);
+        assert_int_equal(posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0), 0);
+        uint64_t before_us = hn_monotonic_us();
+        assert_int_equal(posix_spawn(&pid, arguments[0], &actions, NULL, arguments, environ), 0);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        uint64_t spent_us = hn_monotonic_us() - before_us;
+        assert_int_equal(status, 0);
+        (void) posix_spawn_file_actions_destroy(&actions);
+        return spent_us;
+}
+
+static int by_size(const void *a, const void *b)
+{
+        uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
+        return (x > y) - (x < y);
+}
+
+static void report(const char *name, uint64_t *times_us, unsigned n)
+{
+        qsort(times_us, n, sizeof *times_us, by_size);
+        printf("%-28s median %6.2f ms   90 %% below %6.2f ms\n", name, (double) times_us[n / 2] / 1000,
+               (double) times_us[n * 9 / 10] / 1000);
+}
+
+int main(int argc, char **argv)
+{
+        unsigned rounds = argc > 3 ? (unsigned) strtoul(argv[3], NULL, 10) : 200;
+        struct tree tree;
+
+        if (argc < 3 || rounds == 0 || rounds > 100000) {
+                fprintf(stderr, "usage: hook-time HOOK EMPTY [ROUNDS]\n");
+                return 2;
+        }
+        char *empty[] = { argv[2], NULL };
+        HN_FREE uint64_t *hook_us = calloc(rounds, sizeof *hook_us), *empty_us = calloc(rounds, sizeof *empty_us);
+        assert_true(hook_us && empty_us);
+        tree_make(&tree);
+        put_host(&tree);
+        assert_int_equal(setenv("HOMENODE_ROOT", tree.path, 1), 0);
+        for (unsigned i = 0; i < rounds + 1; i++) {
+                char name[32];
+                char *prepare[] = { argv[1], name, (char *) "prepare", (char *) "begin", (char *) "-", NULL };
+                char *release[] = { argv[1], name, (char *) "release", (char *) "end", (char *) "-", NULL };
+
+                (void) snprintf(name, sizeof name, "new-%u", i);
+                put_domain(&tree, i);
+                uint64_t spent_us = run(&tree, prepare), nothing_us = run(&tree, empty);
+                /* The first one of a boot makes the record of the topology. */
+                if (i > 0) {
+                        hook_us[i - 1] = spent_us;
+                        empty_us[i - 1] = nothing_us;
+                } else
+                        printf("%-28s        %6.2f ms\n", "first prepare of a boot", (double) spent_us / 1000);
+                (void) run(&tree, release);
+        }
+        report("prepare", hook_us, rounds);
+        report("an empty program", empty_us, rounds);
+        printf("%-28s median %6.2f ms\n", "more by", ((double) hook_us[rounds / 2] - (double) empty_us[rounds / 2]) / 1000);
+        tree_remove(&tree);
+        return 0;
+}
