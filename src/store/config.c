@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libeconf.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -23,6 +24,7 @@ struct reading {
         const char *path; /* of the file being read */
         FILE *faults;
         unsigned n_faults;
+        size_t bytes;     /* of all files so far */
 };
 
 /* Foreign text on one line. */
@@ -107,27 +109,28 @@ static int set_mode(struct hn_policy *policy, const char *value)
         return -EINVAL;
 }
 
-/* One number of the section [placement]: either a percentage or mebibytes up to a limit. */
-struct number {
+/* The numbers of the section [placement]: percentages, and mebibytes up to a limit. */
+static const struct number {
         const char *key;
-        unsigned *percent;
-        uint64_t *kib;
-        uint64_t limit_mib;
+        size_t at;          /* in struct hn_policy: unsigned for a percentage, uint64_t KiB otherwise */
+        uint64_t limit_mib; /* 0: a percentage */
+} numbers[] = {
+        { "smt_percent", offsetof(struct hn_policy, smt_percent), 0 },
+        { "headroom_percent", offsetof(struct hn_policy, headroom_percent), 0 },
+        { "reserve_percent", offsetof(struct hn_policy, reserve_percent), 0 },
+        { "reserve_max_mib", offsetof(struct hn_policy, reserve_max_kib), UINT64_C(1) << 30 },
+        { "overhead_first_mib", offsetof(struct hn_policy, overhead_first_kib), UINT64_C(1) << 20 },
+        { "overhead_per_gib_mib", offsetof(struct hn_policy, overhead_per_gib_kib), UINT64_C(1) << 10 },
 };
 
-static void set_number(struct reading *reading, const char *section, const struct number *number,
-                       const char *value)
+static const struct number *find_number(const char *section, const char *key)
 {
-        uint64_t limit = number->percent ? 100 : number->limit_mib, n = 0;
-        char what[64];
-
-        if (parse_number(value, limit, &n) < 0) {
-                (void) snprintf(what, sizeof what, " is not a number from 0 to %" PRIu64, limit);
-                fault_key(reading, section, number->key, value, what);
-        } else if (number->percent)
-                *number->percent = (unsigned) n;
-        else
-                *number->kib = n << 10;
+        if (!section || strcmp(section, "placement") != 0)
+                return NULL;
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+                if (strcmp(key, numbers[i].key) == 0)
+                        return &numbers[i];
+        return NULL;
 }
 
 static bool is_mode(const char *section, const char *key)
@@ -137,30 +140,41 @@ static bool is_mode(const char *section, const char *key)
         return strcmp(section, "definition") == 0 && strcmp(key, "mode") == 0;
 }
 
-static void set_key(struct reading *reading, const char *section, const char *key, const char *value)
+static void set_number(struct reading *reading, const char *section, const struct number *number,
+                       const char *value)
 {
-        struct hn_policy *policy = &reading->policy;
-        const struct number numbers[] = {
-                { "smt_percent", .percent = &policy->smt_percent },
-                { "headroom_percent", .percent = &policy->headroom_percent },
-                { "reserve_percent", .percent = &policy->reserve_percent },
-                { "reserve_max_mib", .kib = &policy->reserve_max_kib, .limit_mib = UINT64_C(1) << 30 },
-                { "overhead_first_mib", .kib = &policy->overhead_first_kib, .limit_mib = UINT64_C(1) << 20 },
-                { "overhead_per_gib_mib", .kib = &policy->overhead_per_gib_kib, .limit_mib = 1024 },
-        };
+        void *at = (char *) &reading->policy + number->at;
+        uint64_t limit = number->limit_mib ? number->limit_mib : 100, n = 0;
+        char what[64];
 
-        if (is_mode(section, key)) {
-                if (set_mode(policy, value) < 0)
-                        fault_key(reading, section, key, value, " is not auto, minimal or never");
-                return;
+        if (parse_number(value, limit, &n) < 0) {
+                (void) snprintf(what, sizeof what, " is not a number from 0 to %" PRIu64, limit);
+                fault_key(reading, section, number->key, value, what);
+        } else if (number->limit_mib)
+                *(uint64_t *) at = n << 10;
+        else
+                *(unsigned *) at = (unsigned) n;
+}
+
+/* libeconf looks for a value from the start each time: it is asked only for those that mean something. */
+static int read_key(struct reading *reading, econf_file *file, const char *section, const char *key)
+{
+        const struct number *number = find_number(section, key);
+        HN_FREE char *text = NULL;
+
+        if (!number && !is_mode(section, key)) {
+                fault_key(reading, section, key, NULL, "unknown");
+                return 0;
         }
-        bool ours = section && strcmp(section, "placement") == 0;
-        for (size_t i = 0; ours && i < sizeof numbers / sizeof *numbers; i++)
-                if (strcmp(key, numbers[i].key) == 0) {
-                        set_number(reading, section, &numbers[i], value);
-                        return;
-                }
-        fault_key(reading, section, key, NULL, "unknown");
+        econf_err e = econf_getStringValue(file, section, key, &text);
+        if (e == ECONF_NOMEM)
+                return -ENOMEM;
+        const char *value = e == ECONF_SUCCESS && text ? text : "";
+        if (number)
+                set_number(reading, section, number, value);
+        else if (set_mode(&reading->policy, value) < 0)
+                fault_key(reading, section, key, value, " is not auto, minimal or never");
+        return 0;
 }
 
 static int read_section(struct reading *reading, econf_file *file, const char *section)
@@ -172,12 +186,9 @@ static int read_section(struct reading *reading, econf_file *file, const char *s
         if (e != ECONF_SUCCESS)
                 return e == ECONF_NOMEM ? -ENOMEM : 0; /* ECONF_NOKEY: an empty one */
         for (size_t i = 0; i < n; i++) {
-                HN_FREE char *value = NULL;
-
-                e = econf_getStringValue(file, section, keys[i], &value);
-                if (e == ECONF_NOMEM)
-                        return -ENOMEM;
-                set_key(reading, section, keys[i], e == ECONF_SUCCESS && value ? value : "");
+                int r = read_key(reading, file, section, keys[i]);
+                if (r < 0)
+                        return r;
         }
         return 0;
 }
@@ -243,13 +254,21 @@ static int read_file(struct reading *reading, const struct hn_root *root, const 
         if (fd == -ENOMEM)
                 return fd;
         reading->path = path;
-        if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= (off_t) HN_CONFIG_LIMIT)
-                return parse_open_file(reading, fd);
-        if (fd < 0 && fd != -ENOENT)
-                fault_file(reading, strerror(-fd));
-        else if (fd >= 0)
+        if (fd < 0) {
+                if (fd != -ENOENT)
+                        fault_file(reading, strerror(-fd));
+                return 0;
+        }
+        if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > (off_t) HN_CONFIG_LIMIT) {
                 fault_file(reading, "not a file of at most 16 KiB");
-        return 0;
+                return 0;
+        }
+        reading->bytes += (size_t) st.st_size;
+        if (reading->bytes > HN_CONFIG_LIMIT_ALL) {
+                fault_file(reading, "more than 64 KiB of configuration");
+                return 0;
+        }
+        return parse_open_file(reading, fd);
 }
 
 static bool is_dropin(const struct dirent *entry)

@@ -16,7 +16,9 @@
 #include "model/policy.h"
 #include "model/root.h"
 
-#define HN_CONFIG_LIMIT (16u << 10) /* bytes of a file; libeconf's time grows with the square: 0.06 s here */
+/* Bytes of one file, and of all.  libeconf takes time with the square of it: 0.07 s for the worst 16 KiB. */
+#define HN_CONFIG_LIMIT (16u << 10)
+#define HN_CONFIG_LIMIT_ALL (64u << 10)
 
 /* Reads main file and drop-ins (in the order of their names) over the defaults.  A file that can't be
  * parsed and a value that is out of range are passed over, and so are unknown sections and keys; all are

@@ -203,6 +203,24 @@ static void says_only_so_much(void **state)
         assert_non_null(strstr(faults, "\nand more"));
 }
 
+static void reads_only_so_much(void **state)
+{
+        struct tree *tree = *state;
+        HN_FREE char *faults = NULL, *text = malloc(HN_CONFIG_LIMIT + 1);
+
+        assert_non_null(text);
+        memset(text, '#', HN_CONFIG_LIMIT);
+        text[HN_CONFIG_LIMIT] = '\0';
+        tree_put(tree, MAIN, "[placement]\nsmt_percent = 1\n");
+        tree_put(tree, DROPIN("1.conf"), text);
+        tree_put(tree, DROPIN("2.conf"), text);
+        tree_put(tree, DROPIN("3.conf"), text);
+        tree_put(tree, DROPIN("4.conf"), text);
+        struct hn_policy policy = load(tree, &faults);
+        assert_int_equal(policy.smt_percent, 1);
+        assert_string_equal(faults, DROPIN("4.conf") ": more than 64 KiB of configuration");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -214,6 +232,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(names_what_it_does_not_know, setup, teardown),
                 cmocka_unit_test_setup_teardown(is_stopped_by_no_kind_of_file, setup, teardown),
                 cmocka_unit_test_setup_teardown(says_only_so_much, setup, teardown),
+                cmocka_unit_test_setup_teardown(reads_only_so_much, setup, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
