@@ -166,7 +166,7 @@ static void tell_home(struct hn_report *report, const struct hn_placement *place
 
         if (hn_idset_format(placement->home, &nodes) < 0)
                 return;
-        tell(report, "node %s: %s", nodes, reason);
+        tell(report, "%s", reason);
         free(report->nodes);
         report->nodes = HN_TAKE(nodes);
 }
@@ -303,10 +303,11 @@ static int print_rewritten(const struct hn_guest *guest, enum hn_rewrite_form fo
                            const struct hn_decision *decision, struct hn_report *report)
 {
         bool changed = false;
+        size_t length = 0;
         int r = hn_rewrite_apply(guest->doc, form, &scene->situation, decision, &changed);
 
         if (r >= 0 && changed)
-                r = hn_xml_format(guest->doc, &report->xml, NULL);
+                r = hn_xml_format(guest->doc, &report->xml, &length);
         if (r < 0)
                 tell(report, "XML not rewritten: %s", strerror(-r));
         return r;
@@ -321,7 +322,8 @@ static int prepare_kept(const struct hn_guest *guest, struct hn_ledger *ledger, 
         hn_ledger_unlock(ledger);
         if (r >= 0)
                 r = hn_host_from_cache(guest->root, false, &host);
-        tell_home(report, entry->placement, "as decided just before");
+        tell_home(report, entry->placement, entry->reason);
+        tell(report, "as decided just before");
         if (r < 0)
                 tell(report, "no drop-in: %s", strerror(-r));
         else if (entry->unit)

@@ -170,7 +170,8 @@ static void tell(const struct job *job, const struct hn_outcome *outcome, uint64
 
         if (!outcome->in_time)
                 hn_journal(job->root, LOG_WARNING, IDENTIFIER, job->name, NULL,
-                           "%s %s: given up after %.1f ms, left to libvirt", job->operation->name, job->name, spent_ms);
+                           "%s %s: %s after %.1f ms, left to libvirt", job->operation->name, job->name,
+                           outcome->crashed ? "crashed" : "given up", spent_ms);
         else if (outcome->summary)
                 hn_journal(job->root, outcome->status ? LOG_WARNING : LOG_INFO, IDENTIFIER, job->name, NULL,
                            "%s %s: %s (%.1f ms)", job->operation->name, job->name, outcome->summary, spent_ms);
@@ -187,6 +188,8 @@ int main(int argc, char **argv)
         struct job job = { .root = &root, .operation = operation, .name = argc > 1 ? argv[1] : "" };
         int r;
 
+        /* A child left behind must hold nothing that a dispatcher in front of us forgot to close. */
+        (void) close_range(STDERR_FILENO + 1, ~0u, 0);
         (void) signal(SIGPIPE, SIG_IGN);
         r = hn_root_open(NULL, &root);
         /* qemu:///session runs the hook as its user, who can't confine anything. */

@@ -45,7 +45,8 @@ static bool send_all(int fd, const void *data, size_t length)
         return true;
 }
 
-/* The child's life.  Whoever started us waits until all copies of its descriptors are closed: keep none. */
+/* The child's life.  Whoever started us waits until all copies of its descriptors are closed: keep none of
+ * the standard ones. */
 __attribute__((noreturn))
 static void child(hn_work *work, void *data, int pipe_fd, pid_t parent)
 {
@@ -57,10 +58,6 @@ static void child(hn_work *work, void *data, int pipe_fd, pid_t parent)
         for (int fd = 0; fd <= 2; fd++)
                 if (null_fd < 0 || dup2(null_fd, fd) < 0)
                         (void) close(fd);
-        /* Neither those that libvirt or a dispatcher forgot to close: all but the pipe. */
-        if (pipe_fd > 3)
-                (void) close_range(3, (unsigned) pipe_fd - 1, 0);
-        (void) close_range((unsigned) pipe_fd + 1, ~0u, 0);
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent)
                 _exit(EXIT_FAILURE);
@@ -161,9 +158,12 @@ int hn_budget_run(hn_work *work, void *data, uint64_t deadline_us, struct hn_out
                 child(work, data, ends[1], parent);
         }
         (void) close(ends[1]);
-        if (receive_outcome(reader, deadline_us, &outcome) < 0)
+
+        int r = receive_outcome(reader, deadline_us, &outcome);
+        if (r < 0) {
+                outcome.crashed = r == -EPIPE;
                 (void) kill(pid, SIGKILL);
-        else
+        } else
                 (void) waitpid(pid, NULL, 0);
         *ret = outcome;
         return 0;
