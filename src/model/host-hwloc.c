@@ -10,6 +10,7 @@
 #include <hwloc/cpukinds.h>
 
 #define KIB 1024u
+#define PCI_BRIDGES 0x06u /* base class; those with something behind them are no devices to hwloc */
 
 static uint64_t to_kib(hwloc_uint64_t bytes)
 {
@@ -237,6 +238,8 @@ static int read_devices(hwloc_topology_t topology, struct hn_facts *facts)
                 const struct hwloc_pcidev_attr_s *pci = &object->attr->pcidev;
                 struct hn_device *devices;
 
+                if (pci->class_id >> 8 == PCI_BRIDGES)
+                        continue;
                 if (facts->n_devices == HN_HOST_DEVICE_LIMIT)
                         return -EBADMSG;
                 devices = hn_array_grow(facts->devices, facts->n_devices, sizeof *devices);

@@ -7,6 +7,7 @@
  */
 #include "model/host-facts.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -138,6 +139,28 @@ int hn_topology_load(const struct hn_topology_source *source, hwloc_topology_t *
         return r < 0 ? r : load(source, ret);
 }
 
+/* hwloc takes minutes for a hundred thousand CPUs, so count before it builds: the product of all levels, "node:4
+ * core:8 pu:2" or "4 8 2".  What stands in parentheses and brackets are attributes. */
+static bool is_too_large(const char *synthetic)
+{
+        unsigned long product = 1;
+        int depth = 0;
+        char before = ' ';
+
+        for (const char *p = synthetic; *p; before = *p++) {
+                unsigned long count;
+
+                depth += (*p == '(' || *p == '[') - (*p == ')' || *p == ']');
+                if (depth > 0 || !isdigit((unsigned char) *p) || !(before == ':' || isspace((unsigned char) before)))
+                        continue;
+                count = strtoul(p, NULL, 10);
+                if (count > HN_HOST_CPU_LIMIT / product)
+                        return true;
+                product *= count ? count : 1;
+        }
+        return false;
+}
+
 /* A description without a file behind it that looks like a path was meant as one. */
 static bool looks_like_path(const char *text)
 {
@@ -156,6 +179,8 @@ static int find_source(const char *text, struct hn_topology_source *ret)
                 ret->xml = text;
         } else if (looks_like_path(text))
                 return errno == ENOENT || errno == ENOTDIR ? -ENOENT : -errno;
+        else if (is_too_large(text))
+                return -EBADMSG;
         else
                 ret->synthetic = text;
         return 0;

@@ -190,6 +190,7 @@ static void devices_are_found_where_sysfs_puts_them(void **state)
 
         host_tree_put_device(tree, 0x81, "0x020000", 1);
         host_tree_put_device(tree, 0x02, "0x010802", -1);
+        host_tree_put_device(tree, 0x00, "0x060000", -1); /* the host bridge is no device for guests */
         host = look(tree);
         assert_int_equal(host->n_devices, 2);
         for (size_t i = 0; i < 2; i++) {
