@@ -252,6 +252,7 @@ static int place(struct deciding *d)
 static int weigh(struct deciding *d)
 {
         const char *alone = left_alone(d->request);
+        HN_FREE char *shaped = NULL;
         bool refused = false;
         int r = 0;
 
@@ -263,7 +264,9 @@ static int weigh(struct deciding *d)
                 d->decision->verdict = HN_REFUSED;
                 return r;
         }
-        r = hn_shape_new(d->situation->host, d->situation->policy, d->request, &d->shape, &d->note);
+        r = hn_shape_new(d->situation->host, d->situation->policy, d->request, &d->shape, &shaped);
+        if (r >= 0 && shaped)
+                r = hn_text_add(&d->note, "%s", shaped);
         if (r >= 0)
                 r = hn_task_new(d->situation, d->request, d->shape, false, &d->task);
         if (r < 0)
