@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "command/text.h"
+#include "command/display.h"
 
 int hn_complain(const char *format, ...)
 {
@@ -16,7 +16,7 @@ int hn_complain(const char *format, ...)
                 message = NULL;
         va_end(arguments);
         if (message)
-                safe = hn_text_escape(message);
+                safe = hn_display_escape(message);
         (void) fprintf(stderr, "homenode: %s\n", safe ? safe : "out of memory");
         return HN_EXIT_FAILED;
 }

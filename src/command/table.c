@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "command/text.h"
+#include "command/display.h"
 
 #define GAP 2u
 
@@ -28,7 +28,7 @@ struct hn_table *hn_table_new(const struct hn_column *columns, size_t n_columns)
         if (!table->widths)
                 return NULL;
         for (size_t i = 0; i < n_columns; i++)
-                table->widths[i] = hn_text_width(columns[i].title);
+                table->widths[i] = hn_display_width(columns[i].title);
         return HN_TAKE(table);
 }
 
@@ -65,10 +65,10 @@ int hn_table_add(struct hn_table *table, const char *const *texts)
         memset(row, 0, table->n_columns * sizeof *row);
         table->n_rows++;
         for (size_t i = 0; i < table->n_columns; i++) {
-                row[i] = hn_text_escape(texts[i] ? texts[i] : "");
+                row[i] = hn_display_escape(texts[i] ? texts[i] : "");
                 if (!row[i])
                         return -ENOMEM;
-                unsigned width = hn_text_width(row[i]);
+                unsigned width = hn_display_width(row[i]);
                 if (width > table->widths[i])
                         table->widths[i] = width;
         }
@@ -87,7 +87,7 @@ static void print_line(const struct hn_table *table, const char *const *texts, F
         unsigned owed = 0; /* blanks that only count if something follows */
 
         for (size_t i = 0; i < table->n_columns; i++) {
-                unsigned rest = table->widths[i] - hn_text_width(texts[i]);
+                unsigned rest = table->widths[i] - hn_display_width(texts[i]);
 
                 if (!*texts[i]) {
                         owed += table->widths[i] + GAP;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "command/text.h"
+#include "command/display.h"
 
 #include <locale.h>
 
@@ -7,7 +7,7 @@
 
 static void assert_escaped(const char *text, const char *expected)
 {
-        HN_FREE char *escaped = hn_text_escape(text);
+        HN_FREE char *escaped = hn_display_escape(text);
 
         assert_non_null(escaped);
         assert_string_equal(escaped, expected);
@@ -50,44 +50,21 @@ static void escapes_what_is_not_utf8(void **state)
 static void measures_display_width(void **state)
 {
         (void) state;
-        assert_int_equal(hn_text_width(""), 0);
-        assert_int_equal(hn_text_width("web"), 3);
+        assert_int_equal(hn_display_width(""), 0);
+        assert_int_equal(hn_display_width("web"), 3);
         if (!setlocale(LC_CTYPE, "C.UTF-8"))
                 skip();
-        assert_int_equal(hn_text_width("g\xc3\xa4st"), 4);
-        assert_int_equal(hn_text_width("\xe8\x99\x9a\xe6\x8b\x9f"), 4); /* two wide ones */
-        assert_int_equal(hn_text_width("a\xcc\x88"), 1);                /* a combining mark */
+        assert_int_equal(hn_display_width("g\xc3\xa4st"), 4);
+        assert_int_equal(hn_display_width("\xe8\x99\x9a\xe6\x8b\x9f"), 4); /* two wide ones */
+        assert_int_equal(hn_display_width("a\xcc\x88"), 1);                /* a combining mark */
         (void) setlocale(LC_CTYPE, "C");
-        assert_int_equal(hn_text_width("g\xc3\xa4st"), 4);
-}
-
-static void assert_size(uint64_t size_kib, const char *expected)
-{
-        char text[HN_SIZE_LENGTH];
-
-        assert_string_equal(hn_text_size(size_kib, text), expected);
-}
-
-static void writes_sizes_as_people_do(void **state)
-{
-        (void) state;
-        assert_size(0, "0 KiB");
-        assert_size(4, "4 KiB");
-        assert_size(1023, "1023 KiB");
-        assert_size(1024, "1 MiB");
-        assert_size(2048, "2 MiB");
-        assert_size(1536 * 1024, "1.5 GiB");
-        assert_size(64u << 20, "64 GiB");
-        assert_size((1u << 20) - 1, "1 GiB"); /* never "1024 MiB" */
-        assert_size((1u << 20) + 1, "1 GiB");
-        assert_size(UINT64_C(3) << 29, "1.5 TiB");
-        assert_size(UINT64_MAX, "16384 EiB");
+        assert_int_equal(hn_display_width("g\xc3\xa4st"), 4);
 }
 
 static void writes_sets(void **state)
 {
         HN_BITMAP hwloc_bitmap_t set = set_of("8-11,2"), none = set_of("");
-        HN_FREE char *text = hn_text_set(set), *dash = hn_text_set(none), *null = hn_text_set(NULL);
+        HN_FREE char *text = hn_display_set(set), *dash = hn_display_set(none), *null = hn_display_set(NULL);
         (void) state;
 
         assert_string_equal(text, "2,8-11");
@@ -102,7 +79,6 @@ int main(void)
                 cmocka_unit_test(escapes_what_drives_a_terminal),
                 cmocka_unit_test(escapes_what_is_not_utf8),
                 cmocka_unit_test(measures_display_width),
-                cmocka_unit_test(writes_sizes_as_people_do),
                 cmocka_unit_test(writes_sets),
         };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "command/text.h"
+#include "command/display.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
@@ -39,7 +38,7 @@ static char *append_escape(char *to, const unsigned char **p)
         return to;
 }
 
-char *hn_text_escape(const char *text)
+char *hn_display_escape(const char *text)
 {
         const unsigned char *p = (const unsigned char *) text;
         size_t length = strlen(text);
@@ -71,7 +70,7 @@ static unsigned count_characters(const char *text)
         return n;
 }
 
-unsigned hn_text_width(const char *text)
+unsigned hn_display_width(const char *text)
 {
         size_t n = mbstowcs(NULL, text, 0);
         HN_FREE wchar_t *wide = n < SIZE_MAX / sizeof *wide - 1 ? calloc(n + 1, sizeof *wide) : NULL;
@@ -82,35 +81,7 @@ unsigned hn_text_width(const char *text)
         return width < 0 ? count_characters(text) : (unsigned) width;
 }
 
-const char *hn_text_size(uint64_t size_kib, char text[static HN_SIZE_LENGTH])
-{
-        static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-        size_t unit = 0;
-        uint64_t whole = size_kib, rest = 0;
-
-        /* Integers: a double would lose what a page more or less is on a large host. */
-        while (whole >= 1024 && unit + 1 < sizeof units / sizeof *units) {
-                rest = whole % 1024;
-                whole /= 1024;
-                unit++;
-        }
-        uint64_t tenths = (rest * 10 + 512) / 1024;
-        if (tenths == 10) {
-                whole++;
-                tenths = 0;
-        }
-        if (whole == 1024 && unit + 1 < sizeof units / sizeof *units) {
-                whole = 1;
-                unit++;
-        }
-        if (tenths == 0)
-                (void) snprintf(text, HN_SIZE_LENGTH, "%" PRIu64 " %s", whole, units[unit]);
-        else
-                (void) snprintf(text, HN_SIZE_LENGTH, "%" PRIu64 ".%" PRIu64 " %s", whole, tenths, units[unit]);
-        return text;
-}
-
-char *hn_text_set(hwloc_const_bitmap_t set)
+char *hn_display_set(hwloc_const_bitmap_t set)
 {
         char *text = NULL;
 
