@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * homenode explain: who a domain is, where it lives, what it was promised there, and why; from the ledger.
+ * As JSON: an element of `plan --json` with what the entry says besides: state, pid, domain_id, unit, decided,
+ * priority, home, memory_nodes, emulator_cpus, vcpu_cpus, promises.
+ */
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "command/explain-text.h"
+#include "command/options.h"
+#include "command/report.h"
+#include "command/where.h"
+#include "model/json.h"
+#include "store/ledger.h"
+
+#define EXPLANATION_DEPTH 16
+
+struct entries {
+        struct hn_entry **all;
+        size_t n;
+};
+
+static void clear_entries(struct entries *entries)
+{
+        hn_entries_free(entries->all, entries->n);
+}
+
+/* The one that is called so; a UUID goes before a name that looks like one. */
+static const struct hn_entry *find_entry(const struct entries *entries, const char *domain)
+{
+        for (size_t i = 0; i < entries->n; i++)
+                if (strcasecmp(entries->all[i]->placement->uuid, domain) == 0)
+                        return entries->all[i];
+        for (size_t i = 0; i < entries->n; i++)
+                if (entries->all[i]->placement->name && strcmp(entries->all[i]->placement->name, domain) == 0)
+                        return entries->all[i];
+        return NULL;
+}
+
+/* When it was written, by the wall clock: the ledger's own goes on from boot, whatever is done to that. */
+static time_t wall_clock(uint64_t boottime_us)
+{
+        struct timespec now = { 0 }, since_boot = { 0 };
+
+        (void) clock_gettime(CLOCK_REALTIME, &now);
+        (void) clock_gettime(CLOCK_BOOTTIME, &since_boot);
+        return now.tv_sec - since_boot.tv_sec + (time_t) (boottime_us / 1000000u);
+}
+
+static struct json_object *new_time(time_t time)
+{
+        char text[64];
+        struct tm local;
+
+        if (!localtime_r(&time, &local) || strftime(text, sizeof text, "%FT%T%z", &local) == 0)
+                return NULL;
+        return json_object_new_string(text);
+}
+
+static int add_entry(const struct hn_entry *entry, struct json_object *json)
+{
+        const char *state = entry->state == HN_ENTRY_STARTED ? "started" : "reserved";
+
+        if (hn_json_add(json, "managed", json_object_new_boolean(entry->managed)) < 0 ||
+            hn_json_add(json, "reason", json_object_new_string(entry->reason ? entry->reason : "")) < 0 ||
+            hn_json_add(json, "state", json_object_new_string(state)) < 0 ||
+            hn_json_add(json, "decided", new_time(wall_clock(entry->written_us))) < 0 ||
+            hn_json_add(json, "domain_id", json_object_new_int64(entry->domain_id)) < 0)
+                return -ENOMEM;
+        if (entry->pid > 0 && hn_json_add(json, "pid", json_object_new_int(entry->pid)) < 0)
+                return -ENOMEM;
+        return entry->unit ? hn_json_add(json, "unit", json_object_new_string(entry->unit)) : 0;
+}
+
+/* What only the long explanation says.  It is of the day of the decision; where both speak, the entry, which
+ * follows every move, is right. */
+static int add_explanation(struct hn_ledger *ledger, const char *uuid, struct json_object *json)
+{
+        HN_JSON struct json_object *explanation = NULL;
+        HN_FREE char *text = NULL;
+        int r = hn_ledger_explanation(ledger, uuid, &text);
+
+        if (r >= 0)
+                r = hn_json_parse(text, strlen(text), EXPLANATION_DEPTH, &explanation);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0 || !json_object_is_type(explanation, json_type_object))
+                return 0;
+        json_object_object_foreach(explanation, name, value) {
+                if (json_object_object_get_ex(json, name, NULL))
+                        continue;
+                r = json_object_object_add(json, name, json_object_get(value));
+                if (r < 0) {
+                        json_object_put(value);
+                        return -ENOMEM;
+                }
+        }
+        return 0;
+}
+
+static int explain(struct hn_ledger *ledger, const struct hn_entry *entry, bool as_json)
+{
+        HN_JSON struct json_object *json = NULL;
+        int r = hn_placement_to_json(entry->placement, &json);
+
+        if (r >= 0)
+                r = add_entry(entry, json);
+        if (r >= 0)
+                r = add_explanation(ledger, entry->placement->uuid, json);
+        if (r >= 0 && as_json)
+                return hn_report_json(json);
+        if (r >= 0)
+                r = hn_explain_text(json, stdout);
+        return r < 0 ? hn_complain("out of memory") : HN_EXIT_DONE;
+}
+
+static int complain_ledger(const char *domain, const char *dir, int error)
+{
+        bool denied = error == -EACCES || error == -EPERM;
+
+        return hn_complain("%s: the ledger%s%s can't be read: %s%s", domain, dir ? " " : "", dir ? dir : "",
+                           strerror(-error), denied && !dir ? " (needs root)" : "");
+}
+
+static int find_and_explain(const char *domain, const char *dir, bool as_json)
+{
+        HN_ROOT struct hn_root root = { .fd = -1 };
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+        HN_CLEANUP(clear_entries) struct entries entries = { 0 };
+        int r = hn_root_open(NULL, &root);
+
+        if (r >= 0)
+                r = hn_ledger_open(&root, dir, &ledger);
+        if (r >= 0)
+                r = hn_ledger_load(ledger, &entries.all, &entries.n);
+        if (r < 0)
+                return complain_ledger(domain, dir, r);
+        const struct hn_entry *entry = find_entry(&entries, domain);
+        if (!entry)
+                return hn_complain("%s: no such domain in the ledger", domain);
+        return explain(ledger, entry, as_json);
+}
+
+int hn_command_explain(int argc, char **argv)
+{
+        const char *dir = NULL;
+        bool json = false;
+        const struct hn_option table[] = {
+                HN_LEDGER_OPTION(dir),
+                { .name = "json", .flag = &json, .help = "print a JSON object" },
+        };
+        const struct hn_usage usage = {
+                .command = "homenode explain",
+                .operands = "DOMAIN",
+                .summary = "Says where a domain lives and why; DOMAIN is its name or UUID.",
+                .options = table,
+                .n_options = sizeof table / sizeof *table,
+        };
+        int first, r;
+
+        if (!hn_options_parse(&usage, false, argc, argv, &first, &r))
+                return r;
+        if (argc - first != 1)
+                return hn_usage_wrong(&usage, first == argc ? "no domain named" : "one domain at a time");
+        return find_and_explain(argv[first], dir, json);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "command/input.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "command/complain.h"
+
+#define FIRST_ROOM (64u << 10)
+
+static int read_stream(FILE *in, char **ret_text, size_t *ret_length)
+{
+        HN_FREE char *text = NULL;
+        size_t length = 0, room = FIRST_ROOM;
+
+        do {
+                char *more = realloc(text, room);
+
+                if (!more)
+                        return -ENOMEM;
+                text = more;
+                errno = 0;
+                length += fread(text + length, 1, room - length, in);
+                if (ferror(in))
+                        return errno ? -errno : -EIO;
+                if (length > HN_DOMAIN_XML_LIMIT)
+                        return -EFBIG;
+                room *= length == room ? 2 : 1;
+        } while (!feof(in));
+        *ret_text = HN_TAKE(text);
+        *ret_length = length;
+        return 0;
+}
+
+static int read_file(const char *path, char **ret_text, size_t *ret_length)
+{
+        HN_FCLOSE FILE *file = NULL;
+
+        if (strcmp(path, "-") == 0)
+                return read_stream(stdin, ret_text, ret_length);
+        file = fopen(path, "re");
+        return file ? read_stream(file, ret_text, ret_length) : -errno;
+}
+
+static void complain(const char *name, int error)
+{
+        if (error == -EBADMSG)
+                (void) hn_complain("%s: not well-formed XML, or XML with a document type", name);
+        else if (error == -EFBIG)
+                (void) hn_complain("%s: larger than %u MiB", name, HN_DOMAIN_XML_LIMIT >> 20);
+        else
+                (void) hn_complain("%s: %s", name, strerror(-error));
+}
+
+static int read_request(struct hn_input *input)
+{
+        HN_FREE char *fault = NULL;
+        int r = hn_request_parse(input->doc, &input->request, &fault);
+
+        if (r == -EINVAL)
+                (void) hn_complain("%s: %s", input->name, fault ? fault : "not a domain's XML");
+        else if (r < 0)
+                complain(input->name, r);
+        else if (input->request->wishes.fault)
+                (void) hn_complain("%s: its homenode metadata is passed over: %s", input->name,
+                                   input->request->wishes.fault);
+        return r;
+}
+
+int hn_input_read(const char *path, bool with_request, struct hn_input *ret)
+{
+        HN_INPUT struct hn_input input = { .name = strcmp(path, "-") == 0 ? "standard input" : path };
+        int r = read_file(path, &input.text, &input.length);
+
+        if (r >= 0)
+                r = hn_xml_parse(input.text, input.length, &input.doc);
+        if (r < 0) {
+                complain(input.name, r);
+                return r;
+        }
+        if (!hn_domain_element(input.doc)) {
+                (void) hn_complain("%s: not a domain's XML", input.name);
+                return -EINVAL;
+        }
+        if (with_request)
+                r = read_request(&input);
+        if (r < 0)
+                return r;
+        *ret = input;
+        input = (struct hn_input) { 0 };
+        return 0;
+}
+
+void hn_input_clear(struct hn_input *input)
+{
+        hn_request_free(input->request);
+        xmlFreeDoc(input->doc);
+        free(input->text);
+        *input = (struct hn_input) { 0 };
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "command/where.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A ledger that nobody named may be closed to an ordinary user or not be there yet; one that was named must
+ * be had. */
+static int add_ledger(const struct hn_where *where, const struct hn_root *root, struct hn_scene *scene)
+{
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+        int r;
+
+        if (where->host && !where->ledger)
+                return 0;
+        r = hn_ledger_open(root, where->ledger, &ledger);
+        if (r >= 0)
+                r = hn_scene_add_ledger(scene, root, ledger, NULL);
+        if (r >= 0)
+                return 0;
+        if (where->ledger || r == -ENOMEM) {
+                (void) hn_complain("ledger %s: %s", where->ledger ? where->ledger : "", strerror(-r));
+                return r;
+        }
+        (void) hn_complain("the ledger can't be read (%s): going on as if no guest were placed", strerror(-r));
+        return 0;
+}
+
+int hn_where_scene(const struct hn_where *where, struct hn_scene **ret)
+{
+        const struct hn_scene_source source = {
+                .host = where->host,
+                .state = where->state,
+                .with_pools = true,
+        };
+        HN_ROOT struct hn_root root = { .fd = -1 };
+        HN_SCENE struct hn_scene *scene = NULL;
+        HN_FREE char *fault = NULL;
+        int r = hn_root_open(NULL, &root);
+
+        if (r < 0) {
+                (void) hn_complain("%s: %s", getenv("HOMENODE_ROOT") ? getenv("HOMENODE_ROOT") : "/", strerror(-r));
+                return r;
+        }
+        r = hn_scene_open(&root, &source, &scene, &fault);
+        if (r < 0) {
+                (void) hn_complain("%s: %s", fault ? fault : "host",
+                                   r == -EBADMSG ? "is not what was expected there" : strerror(-r));
+                return r;
+        }
+        if (scene->faults)
+                hn_complain_lines("configuration", scene->faults);
+        r = add_ledger(where, &root, scene);
+        if (r >= 0)
+                *ret = HN_TAKE(scene);
+        return r;
+}
+
+/* libvirt knows a domain by either; hand-written XML often has no UUID. */
+static bool same_domain(const struct hn_placement *placement, const struct hn_request *request)
+{
+        if (*request->uuid)
+                return strcmp(placement->uuid, request->uuid) == 0;
+        return placement->name && request->name && strcmp(placement->name, request->name) == 0;
+}
+
+int hn_where_situation(const struct hn_scene *scene, const struct hn_request *request, struct hn_situation *ret,
+                       const struct hn_placement ***ret_placements)
+{
+        const struct hn_placement **placements = calloc(scene->n_placements + 1, sizeof *placements);
+        size_t n = 0;
+
+        if (!placements)
+                return -ENOMEM;
+        for (size_t i = 0; i < scene->n_placements; i++)
+                if (i >= scene->n_entries || !same_domain(scene->placements[i], request))
+                        placements[n++] = scene->placements[i];
+        *ret = scene->situation;
+        ret->placements = placements;
+        ret->n_placements = n;
+        *ret_placements = placements;
+        return 0;
+}

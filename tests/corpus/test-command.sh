@@ -1,0 +1,228 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Drives the built command: exit codes, messages, what goes to which stream, and the XML that comes out.
+# What `plan --json` holds is looked at by test-plan-json.c.
+set -u
+
+homenode=$HOMENODE_COMMAND
+fixtures=$HOMENODE_FIXTURES
+host='node:4(memory=4GB) core:4 pu:1'
+
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+# an empty root: neither this machine's configuration nor its guests matter
+HOMENODE_ROOT=$work/root
+export HOMENODE_ROOT
+mkdir "$HOMENODE_ROOT"
+
+failures=0
+fail() {
+        echo "FAIL: $*"
+        sed 's/^/  stderr: /' "$work/err"
+        failures=$((failures + 1))
+}
+
+# run EXPECTED-EXIT ARGUMENT...: runs the command, keeps $work/out and $work/err
+run() {
+        expected=$1
+        shift
+        "$homenode" "$@" >"$work/out" 2>"$work/err"
+        got=$?
+        [ "$got" -eq "$expected" ] || fail "homenode $*: exit $got, not $expected"
+}
+says() {
+        grep -q -F -e "$1" "$work/err" || fail "nothing on stderr about '$1'"
+}
+prints() {
+        grep -q -F -e "$1" "$work/out" || fail "nothing on stdout about '$1'"
+}
+silent() {
+        [ ! -s "$work/err" ] || fail "stderr is not empty: $1"
+}
+no_output() {
+        [ ! -s "$work/out" ] || fail "stdout is not empty: $1"
+}
+same_bytes() {
+        cmp -s "$1" "$2" || fail "$2 is not byte by byte $1"
+}
+same_meaning() {
+        xmllint --c14n "$1" >"$work/a" 2>/dev/null && xmllint --c14n "$2" >"$work/b" 2>/dev/null &&
+                cmp -s "$work/a" "$work/b" || fail "$2 does not mean what $1 means"
+}
+
+usage() {
+        run 0 --version
+        prints homenode
+        run 0 --help
+        prints explain
+        for subcommand in plan rewrite explain; do
+                run 0 $subcommand --help
+                prints "Usage: homenode $subcommand"
+                silent "$subcommand --help"
+                run 2 $subcommand --unheard-of
+                says --unheard-of
+                says "homenode $subcommand --help"
+                no_output "$subcommand --unheard-of"
+        done
+        run 2
+        run 2 frobnicate
+        says frobnicate
+        run 2 --unheard-of
+        run 2 plan
+        run 2 plan --host
+        run 2 plan --json=yes "$fixtures/small.xml"
+        run 2 explain
+        run 2 explain one two
+        run 2 rewrite "$fixtures/small.xml"
+        run 2 rewrite --op start
+        says start
+        run 2 rewrite --undo --definition
+        run 2 rewrite --undo --op prepare
+}
+
+plan_for_people() {
+        run 0 plan --host "$host" "$fixtures/small.xml" "$fixtures/wider-than-a-node.xml" "$fixtures/opted-out.xml"
+        silent "plan"
+        prints DOMAIN
+        prints "small "
+        prints "1 GiB"
+        prints "  cell 1"
+        prints "opted-out"
+        grep -q ' $' "$work/out" && fail "blanks at the end of a line"
+        run 0 plan --host "$host" "$fixtures/terminal-name.xml"
+        prints 'csi-\x9b31m'
+        run 0 plan --host "$host" "$fixtures/mistaken-wish.xml"
+        says mistaken-wish.xml
+        says maybe
+        prints "passed over"
+        run 0 plan --host "$host" "$fixtures/spanning-forbidden.xml"
+        prints refused
+        run 0 plan --host "$host" - <"$fixtures/small.xml"
+        prints small
+}
+
+plan_with_bad_inputs() {
+        for bad in cut-short with-doctype network zero-vcpus empty not-there; do
+                run 1 plan --host "$host" "$fixtures/$bad.xml" "$fixtures/small.xml"
+                says "$bad.xml"
+                prints small
+                [ "$(wc -l <"$work/err")" -eq 1 ] || fail "$bad.xml: not one line on stderr"
+                [ -e "$fixtures/$bad.xml" ] || continue
+                run 1 rewrite --host "$host" <"$fixtures/$bad.xml"
+                no_output "rewrite of $bad.xml"
+        done
+        run 1 plan --host "$host" "$fixtures" # a folder
+        says "$fixtures"
+        run 1 plan --host "$host" "$fixtures/network.xml"
+        no_output "no domain to plan"
+        head -c 9000000 /dev/zero >"$work/large"
+        run 1 plan --host "$host" "$work/large"
+        says large
+        run 1 plan --host "$host" "$work/bad
+name"
+        says 'bad\x0aname'
+}
+
+bad_surroundings() {
+        run 1 plan --host "$work/no-such-topology.xml" "$fixtures/small.xml"
+        says no-such-topology.xml
+        run 1 plan --host "$fixtures/small.xml" "$fixtures/small.xml"
+        says small.xml
+        run 1 plan --host "$host" --state "$work/no-such-state" "$fixtures/small.xml"
+        says no-such-state
+        echo '{' >"$work/bad-state"
+        run 1 plan --host "$host" --state "$work/bad-state" "$fixtures/small.xml"
+        says bad-state
+        : >"$work/file"
+        run 1 plan --host "$host" --ledger "$work/file" "$fixtures/small.xml"
+        says "$work/file"
+        run 1 rewrite --host "$work/no-such-topology.xml" <"$fixtures/small.xml"
+        no_output "rewrite for an unknown host"
+        run 1 explain --ledger "$work/file" web
+        says "$work/file"
+        mkdir "$work/ledger"
+        run 1 explain --ledger "$work/ledger" web
+        says web
+        run 0 plan --host "$host" --ledger "$work/ledger" "$fixtures/small.xml"
+}
+
+rewrite_leaves_alone() {
+        for left in opted-out container; do
+                for how in '--op prepare' '--op restore' '--op migrate' --definition --undo; do
+                        # shellcheck disable=SC2086
+                        run 0 rewrite --host "$host" $how <"$fixtures/$left.xml"
+                        same_bytes "$fixtures/$left.xml" "$work/out"
+                        silent "rewrite $how of $left.xml"
+                done
+        done
+        run 0 rewrite --host "$host" <"$fixtures/too-large.xml" # room for none
+        same_bytes "$fixtures/too-large.xml" "$work/out"
+        run 0 rewrite --undo <"$fixtures/odd-but-legal.xml"
+        same_bytes "$fixtures/odd-but-legal.xml" "$work/out"
+}
+
+rewrite_refuses() {
+        for refused in spanning-forbidden node-not-there; do
+                run 1 rewrite --host "$host" <"$fixtures/$refused.xml"
+                says "$refused"
+                no_output "rewrite of $refused.xml"
+        done
+}
+
+rewrite_and_undo() {
+        for name in small node-size wider-than-a-node user-pins odd-but-legal mistaken-wish; do
+                for how in '--op prepare' '--op restore' --definition; do
+                        # shellcheck disable=SC2086
+                        run 0 rewrite --host "$host" $how <"$fixtures/$name.xml"
+                        cp "$work/out" "$work/once.xml"
+                        xmllint --noout "$work/once.xml" 2>/dev/null || fail "$how of $name.xml is not well-formed"
+                        # shellcheck disable=SC2086
+                        run 0 rewrite --host "$host" $how <"$work/once.xml"
+                        same_bytes "$work/once.xml" "$work/out"
+                        run 0 rewrite --undo <"$work/once.xml"
+                        same_meaning "$fixtures/$name.xml" "$work/out"
+                done
+        done
+        run 0 rewrite --host "$host" <"$fixtures/small.xml"
+        grep -q "nodeset=[\"']0[\"']" "$work/out" || fail "small.xml is on no node"
+}
+
+full_disk() {
+        "$homenode" "$@" <"$fixtures/small.xml" >/dev/full 2>"$work/err"
+        [ $? -eq 1 ] || fail "$*: a full disk went unnoticed"
+        says "standard output"
+}
+
+output_that_fails() {
+        if [ -w /dev/full ]; then
+                full_disk --help
+                full_disk --version
+                full_disk plan --help
+                full_disk plan --host "$host" -
+                full_disk plan --json --host "$host" -
+                full_disk rewrite --host "$host"
+        fi
+        mkfifo "$work/pipe"
+        # the reader is gone before the first byte: the command waits for standard input until then
+        { exec 3<"$work/pipe"; exec 3<&-; : >"$work/gone"; } &
+        {
+                while [ ! -e "$work/gone" ]; do sleep 0.1; done
+                cat "$fixtures/small.xml"
+        } | {
+                "$homenode" rewrite --host "$host" >"$work/pipe" 2>"$work/err"
+                echo $? >"$work/exit"
+        }
+        [ "$(cat "$work/exit")" -eq 1 ] || fail "a broken pipe went unnoticed: exit $(cat "$work/exit")"
+        wait
+}
+
+usage
+plan_for_people
+plan_with_bad_inputs
+bad_surroundings
+rewrite_leaves_alone
+rewrite_refuses
+rewrite_and_undo
+output_that_fails
+[ "$failures" -eq 0 ]
