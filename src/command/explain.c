@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * homenode explain: who a domain is, where it lives, what it was promised there, and why; from the ledger.
- * As JSON: an element of `plan --json` with what the entry says besides: state, pid, domain_id, unit, decided,
- * priority, home, memory_nodes, emulator_cpus, vcpu_cpus, promises.
+ * As JSON: an element of `plan --json` with what the entry says besides: state, decided, domain_id, pid, unit,
+ * priority, home, memory_nodes, emulator_cpus, vcpu_cpus, promises; without what is not known.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,6 +13,7 @@
 #include "command/options.h"
 #include "command/report.h"
 #include "command/where.h"
+#include "model/clock.h"
 #include "model/json.h"
 #include "store/ledger.h"
 
@@ -40,35 +41,39 @@ static const struct hn_entry *find_entry(const struct entries *entries, const ch
         return NULL;
 }
 
-/* When it was written, by the wall clock: the ledger's own goes on from boot, whatever is done to that. */
-static time_t wall_clock(uint64_t boottime_us)
+/* The ledger's clock goes on from boot, whatever is done to the wall clock: what another boot wrote can't be
+ * told in that. */
+static bool of_this_boot(const struct hn_root *root, const struct hn_entry *entry)
 {
-        struct timespec now = { 0 }, since_boot = { 0 };
+        HN_FREE char *boot_id = NULL;
 
-        (void) clock_gettime(CLOCK_REALTIME, &now);
-        (void) clock_gettime(CLOCK_BOOTTIME, &since_boot);
-        return now.tv_sec - since_boot.tv_sec + (time_t) (boottime_us / 1000000u);
+        return hn_root_read_line(root, &boot_id, "/proc/sys/kernel/random/boot_id") >= 0 &&
+               strcasecmp(boot_id, entry->boot_id) == 0;
 }
 
-static struct json_object *new_time(time_t time)
+/* When it was decided, by the wall clock. */
+static int add_time(const struct hn_entry *entry, struct json_object *json)
 {
+        time_t decided = time(NULL) - (time_t) (hn_boottime_us() / 1000000u) + (time_t) (entry->written_us / 1000000u);
         char text[64];
         struct tm local;
 
-        if (!localtime_r(&time, &local) || strftime(text, sizeof text, "%FT%T%z", &local) == 0)
-                return NULL;
-        return json_object_new_string(text);
+        if (!localtime_r(&decided, &local) || strftime(text, sizeof text, "%FT%T%z", &local) == 0)
+                return 0;
+        return hn_json_add(json, "decided", json_object_new_string(text));
 }
 
-static int add_entry(const struct hn_entry *entry, struct json_object *json)
+static int add_entry(const struct hn_root *root, const struct hn_entry *entry, struct json_object *json)
 {
         const char *state = entry->state == HN_ENTRY_STARTED ? "started" : "reserved";
 
         if (hn_json_add(json, "managed", json_object_new_boolean(entry->managed)) < 0 ||
             hn_json_add(json, "reason", json_object_new_string(entry->reason ? entry->reason : "")) < 0 ||
-            hn_json_add(json, "state", json_object_new_string(state)) < 0 ||
-            hn_json_add(json, "decided", new_time(wall_clock(entry->written_us))) < 0 ||
-            hn_json_add(json, "domain_id", json_object_new_int64(entry->domain_id)) < 0)
+            hn_json_add(json, "state", json_object_new_string(state)) < 0)
+                return -ENOMEM;
+        if (of_this_boot(root, entry) && add_time(entry, json) < 0)
+                return -ENOMEM;
+        if (entry->domain_id >= 0 && hn_json_add(json, "domain_id", json_object_new_int64(entry->domain_id)) < 0)
                 return -ENOMEM;
         if (entry->pid > 0 && hn_json_add(json, "pid", json_object_new_int(entry->pid)) < 0)
                 return -ENOMEM;
@@ -101,13 +106,14 @@ static int add_explanation(struct hn_ledger *ledger, const char *uuid, struct js
         return 0;
 }
 
-static int explain(struct hn_ledger *ledger, const struct hn_entry *entry, bool as_json)
+static int explain(const struct hn_root *root, struct hn_ledger *ledger, const struct hn_entry *entry,
+                   bool as_json)
 {
         HN_JSON struct json_object *json = NULL;
         int r = hn_placement_to_json(entry->placement, &json);
 
         if (r >= 0)
-                r = add_entry(entry, json);
+                r = add_entry(root, entry, json);
         if (r >= 0)
                 r = add_explanation(ledger, entry->placement->uuid, json);
         if (r >= 0 && as_json)
@@ -121,8 +127,8 @@ static int complain_ledger(const char *domain, const char *dir, int error)
 {
         bool denied = error == -EACCES || error == -EPERM;
 
-        return hn_complain("%s: the ledger%s%s can't be read: %s%s", domain, dir ? " " : "", dir ? dir : "",
-                           strerror(-error), denied && !dir ? " (needs root)" : "");
+        return hn_complain("%s: the ledger%s%s can't be read (%s%s)", domain, dir ? " " : "", dir ? dir : "",
+                           strerror(-error), denied && !dir ? ": needs root" : "");
 }
 
 static int find_and_explain(const char *domain, const char *dir, bool as_json)
@@ -133,7 +139,7 @@ static int find_and_explain(const char *domain, const char *dir, bool as_json)
         int r = hn_root_open(NULL, &root);
 
         if (r >= 0)
-                r = hn_ledger_open(&root, dir, &ledger);
+                r = hn_where_ledger(&root, dir, &ledger);
         if (r >= 0)
                 r = hn_ledger_load(ledger, &entries.all, &entries.n);
         if (r < 0)
@@ -141,7 +147,7 @@ static int find_and_explain(const char *domain, const char *dir, bool as_json)
         const struct hn_entry *entry = find_entry(&entries, domain);
         if (!entry)
                 return hn_complain("%s: no such domain in the ledger", domain);
-        return explain(ledger, entry, as_json);
+        return explain(&root, ledger, entry, as_json);
 }
 
 int hn_command_explain(int argc, char **argv)

@@ -4,8 +4,15 @@
 #include <errno.h>
 #include <string.h>
 
-/* A ledger that nobody named may be closed to an ordinary user or not be there yet; one that was named must
- * be had. */
+int hn_where_ledger(const struct hn_root *root, const char *dir, struct hn_ledger **ret)
+{
+        if (dir && access(dir, F_OK) < 0)
+                return -errno;
+        return hn_ledger_open(root, dir, ret);
+}
+
+/* A ledger may not be there yet, and this host's own is closed to ordinary users; any other fault of one that
+ * was named is a mistake. */
 static int add_ledger(const struct hn_where *where, const struct hn_root *root, struct hn_scene *scene)
 {
         HN_LEDGER struct hn_ledger *ledger = NULL;
@@ -13,17 +20,16 @@ static int add_ledger(const struct hn_where *where, const struct hn_root *root, 
 
         if (where->host && !where->ledger)
                 return 0;
-        r = hn_ledger_open(root, where->ledger, &ledger);
+        r = hn_where_ledger(root, where->ledger, &ledger);
         if (r >= 0)
                 r = hn_scene_add_ledger(scene, root, ledger, NULL);
         if (r >= 0)
                 return 0;
-        if (where->ledger || r == -ENOMEM) {
-                (void) hn_complain("ledger %s: %s", where->ledger ? where->ledger : "", strerror(-r));
-                return r;
-        }
-        (void) hn_complain("the ledger can't be read (%s): going on as if no guest were placed", strerror(-r));
-        return 0;
+        bool fatal = r == -ENOMEM || (where->ledger && r != -ENOENT);
+        (void) hn_complain("the ledger%s%s can't be read (%s)%s", where->ledger ? " " : "",
+                           where->ledger ? where->ledger : "", strerror(-r),
+                           fatal ? "" : ": going on as if no guest were placed");
+        return fatal ? r : 0;
 }
 
 int hn_where_scene(const struct hn_where *where, struct hn_scene **ret)

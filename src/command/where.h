@@ -24,6 +24,10 @@ struct hn_where {
         { .name = "ledger", .argument = "DIR", .value = &(ledger), \
           .help = "the ledger's folder (default: this host's)" }
 
+/* Opens the ledger in `dir`, or this host's if that is NULL.  Looking makes no folder: -ENOENT where the named
+ * one is not there. */
+int hn_where_ledger(const struct hn_root *root, const char *dir, struct hn_ledger **ret);
+
 /* Opens the scene with the placements that the ledger holds.  What is missing but not asked for by an option
  * is only said.  Complains itself; negative errno. */
 int hn_where_scene(const struct hn_where *where, struct hn_scene **ret);

@@ -37,6 +37,8 @@ static int open_given_folder(const char *dir, struct hn_ledger *ledger)
         if (mkdir(dir, 0700) < 0 && errno != EEXIST && errno != EROFS)
                 return -errno;
         fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (fd >= 0 && faccessat(fd, "ledger", F_OK, 0) == 0)
+                ledger->entries = "ledger/"; /* a copy of /run/homenode */
         return fd < 0 ? -errno : fd;
 }
 

@@ -139,6 +139,11 @@ bad_surroundings() {
         says "$work/file"
         run 1 rewrite --host "$work/no-such-topology.xml" <"$fixtures/small.xml"
         no_output "rewrite for an unknown host"
+        run 0 plan --host "$host" --ledger "$work/no-such-ledger" "$fixtures/small.xml"
+        says no-such-ledger
+        run 1 explain --ledger "$work/no-such-ledger" web
+        says no-such-ledger
+        [ ! -e "$work/no-such-ledger" ] || fail "looking made a folder"
         run 1 explain --ledger "$work/file" web
         says "$work/file"
         mkdir "$work/ledger"
@@ -217,7 +222,98 @@ output_that_fails() {
         wait
 }
 
+# put_entry FOLDER BOOT-ID NAME: a guest of 3 GiB and 4 vCPUs that was placed on node 0
+put_entry() {
+        cat >"$1/22222222-0000-4000-8000-000000000001.json" <<END
+{ "version": 1, "state": "started", "boot_id": "$2", "written_us": 1, "domain_id": 7, "pid": 4711,
+  "unit": "machine-qemu\\\\x2d7\\\\x2dweb.scope", "reason": "on node 0: fits one node", "managed": true, "kept": false,
+  "placement": { "uuid": "22222222-0000-4000-8000-000000000001", "name": "$3", "priority": "high",
+    "cells": [ { "id": 0, "vcpus": "0-3", "memory_kib": 3145728, "nodes": "0", "cpus": "0-3" } ],
+    "vcpu_cpus": [ { "vcpu": 2, "cpus": "1" } ], "emulator_cpus": "0-3", "home": "0", "memory_nodes": "0",
+    "promises": [ { "node": 0, "memory_kib": 3194880, "page_kib": 0, "vcpus_milli": 4000 } ] } }
+END
+}
+
+explain_from_a_ledger() {
+        copy=$work/copy
+        boot=33333333-0000-4000-8000-000000000001
+        uuid=22222222-0000-4000-8000-000000000001
+        mkdir -p "$copy/ledger" "$copy/explain"
+        put_entry "$copy/ledger" $boot web
+
+        # without its explanation, from another boot
+        run 0 explain --ledger "$copy" web
+        silent "explain"
+        for what in web $uuid started 4711 'machine-qemu\x2d7\x2dweb.scope' high 'fits one node' '3 GiB' ordinary; do
+                prints "$what"
+        done
+        grep -q Decided "$work/out" && fail "a time of another boot was told"
+        grep -q SCORE "$work/out" && fail "a score from nowhere"
+
+        cat >"$copy/explain/$uuid.json" <<END
+{ "name": "web", "reason": "of long ago", "cells": [],
+  "score": { "remote": 0, "cpu": 0.25, "total": 0.25 },
+  "runner_up": { "nodes": "1-2", "score": { "remote": 0.5, "cpu": 0, "total": 0.5 } } }
+END
+        run 0 explain --ledger "$copy" "$(echo $uuid | tr a-f A-F)"
+        prints "NODES 1-2"
+        grep -q '^cpu  *0.2500  *0.0000$' "$work/out" || fail "no line of the cpu term"
+        grep -q '^total  *0.2500  *0.5000$' "$work/out" || fail "no line of the total"
+        grep -q 'of long ago' "$work/out" && fail "the old explanation outdid the entry"
+        run 0 explain --ledger "$copy" --json web
+        prints '"runner_up"'
+        prints '"pid": 4711'
+
+        # what is in there counts for a plan, but not for the domain itself
+        cp "$fixtures/node-size.xml" "$work/other.xml"
+        run 0 plan --host "$host" --ledger "$copy" "$work/other.xml"
+        grep -q 'on node 0' "$work/out" && fail "planned on top of what the ledger holds"
+        sed "s/<uuid>.*</<uuid>$uuid</" "$fixtures/node-size.xml" >"$work/itself.xml"
+        run 0 plan --host "$host" --ledger "$copy" "$work/itself.xml"
+        prints 'on node 0'
+        sed "/<uuid>/d; s/>node-size</>web</" "$fixtures/node-size.xml" >"$work/itself.xml"
+        run 0 plan --host "$host" --ledger "$copy" "$work/itself.xml"
+        prints 'on node 0'
+
+        # damaged ones are no reason to fail
+        for damage in '' '{' '[]' '{"score": [], "runner_up": 1}' '{"score": {"cpu": "x"}, "runner_up": {"nodes": 1}}'; do
+                echo "$damage" >"$copy/explain/$uuid.json"
+                run 0 explain --ledger "$copy" web
+        done
+        run 1 explain --ledger "$copy" nobody
+        says nobody
+}
+
+explain_on_this_host() {
+        boot=33333333-0000-4000-8000-000000000002
+        mkdir -p "$HOMENODE_ROOT/run/homenode/ledger" "$HOMENODE_ROOT/proc/sys/kernel/random" "$HOMENODE_ROOT/proc/4711"
+        echo $boot >"$HOMENODE_ROOT/proc/sys/kernel/random/boot_id"
+        echo "4711 (qemu) S $(seq -s ' ' 4 52)" >"$HOMENODE_ROOT/proc/4711/stat"
+        put_entry "$HOMENODE_ROOT/run/homenode/ledger" $boot web
+        run 0 explain web
+        prints Decided
+        run 0 explain --json web
+        prints '"decided"'
+        # not for a guest that is gone
+        rm -r "$HOMENODE_ROOT/proc/4711"
+        run 1 explain web
+        rm -r "$HOMENODE_ROOT/run" "$HOMENODE_ROOT/proc"
+}
+
+# As an ordinary user: a plan goes on without the ledger, an explanation can't
+closed_ledger() {
+        [ "$(id -u)" -ne 0 ] || return 0
+        mkdir -p "$HOMENODE_ROOT/run/homenode"
+        chmod 0 "$HOMENODE_ROOT/run/homenode"
+        run 1 explain web
+        says "needs root"
+        chmod 700 "$HOMENODE_ROOT/run/homenode"
+}
+
 usage
+explain_from_a_ledger
+explain_on_this_host
+closed_ledger
 plan_for_people
 plan_with_bad_inputs
 bad_surroundings

@@ -338,6 +338,24 @@ static void uses_a_given_folder_as_it_is(void **state)
         assert_true(hn_root_exists(&tree->root, "/given/.%s.json.1.tmp", UUID_B));
 }
 
+static void reads_a_copy_of_its_own_folder(void **state)
+{
+        struct tree *tree = *state;
+        HN_FREE char *dir = NULL, *explanation = NULL, *text = NULL;
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+        HN_ENTRY struct hn_entry *entry = make_entry(UUID_A, "web");
+        size_t length = 0;
+
+        assert_int_equal(hn_entry_format(entry, &text, &length), 0);
+        tree_put(tree, "/copy/ledger/" UUID_A ".json", text);
+        tree_put(tree, "/copy/explain/" UUID_A ".json", "why");
+        assert_true(asprintf(&dir, "%s/copy", tree->path) > 0);
+        assert_int_equal(hn_ledger_open(&tree->root, dir, &ledger), 0);
+        assert_int_equal(count(ledger), 1);
+        assert_int_equal(hn_ledger_explanation(ledger, UUID_A, &explanation), 0);
+        assert_string_equal(explanation, "why");
+}
+
 static void says_where_it_cannot_be(void **state)
 {
         struct tree *tree = *state;
@@ -373,6 +391,7 @@ int main(void)
                 cmocka_unit_test(refuses_every_cut_of_an_entry),
                 cmocka_unit_test(refuses_wrong_members),
                 cmocka_unit_test_setup_teardown(uses_a_given_folder_as_it_is, setup, teardown),
+                cmocka_unit_test_setup_teardown(reads_a_copy_of_its_own_folder, setup, teardown),
                 cmocka_unit_test_setup_teardown(says_where_it_cannot_be, setup, teardown),
         };
 
