@@ -17,6 +17,16 @@ static uint64_t to_kib(hwloc_uint64_t bytes)
         return bytes / KIB < HN_HOST_KIB_LIMIT ? bytes / KIB : HN_HOST_KIB_LIMIT;
 }
 
+/* A copy of an object's set without what the machine as a whole has not: a file may well say "0xf...f". */
+static hwloc_bitmap_t bounded(hwloc_topology_t topology, hwloc_const_bitmap_t set)
+{
+        HN_BITMAP hwloc_bitmap_t copy = hwloc_bitmap_alloc();
+
+        if (!copy || hwloc_bitmap_and(copy, set, hwloc_topology_get_complete_cpuset(topology)) < 0)
+                return NULL;
+        return HN_TAKE(copy);
+}
+
 /* Memory that came as a device (PMEM, CXL, HBM in the kernel's hands) or sits on a GPU. */
 static bool is_special(hwloc_obj_t node)
 {
@@ -59,10 +69,11 @@ static int read_pools(const struct hwloc_numanode_attr_s *attributes, struct hn_
         if (!node->pools)
                 return -ENOMEM;
         for (unsigned i = 0; i < attributes->page_types_len; i++) {
-                uint64_t page_kib = attributes->page_types[i].size / KIB, pages = attributes->page_types[i].count;
+                uint64_t page_kib = attributes->page_types[i].size / KIB;
+                uint64_t pages = attributes->page_types[i].count;
 
-                if (attributes->page_types[i].size == ordinary || !page_kib || page_kib > HN_HOST_PAGE_KIB_LIMIT ||
-                    node->n_pools == HN_HOST_POOL_LIMIT)
+                if (attributes->page_types[i].size == ordinary || !page_kib ||
+                    page_kib > HN_HOST_PAGE_KIB_LIMIT || node->n_pools == HN_HOST_POOL_LIMIT)
                         continue;
                 if (pages > node->memory_kib / page_kib)
                         pages = node->memory_kib / page_kib;
@@ -72,14 +83,15 @@ static int read_pools(const struct hwloc_numanode_attr_s *attributes, struct hn_
         return 0;
 }
 
-static int read_node(hwloc_obj_t object, hwloc_bitmap_t taken, struct hn_fact_node *node)
+static int read_node(hwloc_topology_t topology, hwloc_obj_t object, hwloc_bitmap_t taken,
+                     struct hn_fact_node *node)
 {
         if (object->os_index >= HN_HOST_NODE_LIMIT)
                 return -EBADMSG;
         node->os = object->os_index;
         node->memory_kib = node->free_kib = to_kib(object->attr->numanode.local_memory);
-        node->cpus = hwloc_bitmap_alloc();
-        if (!node->cpus || hwloc_bitmap_andnot(node->cpus, object->complete_cpuset, taken) < 0 ||
+        node->cpus = bounded(topology, object->complete_cpuset);
+        if (!node->cpus || hwloc_bitmap_andnot(node->cpus, node->cpus, taken) < 0 ||
             hwloc_bitmap_or(taken, taken, node->cpus) < 0)
                 return -ENOMEM;
         return read_pools(&object->attr->numanode, node);
@@ -105,7 +117,7 @@ static int read_nodes(hwloc_topology_t topology, struct hn_facts *facts)
                 int r;
 
                 facts->n_nodes++;
-                r = read_node(objects[i], taken, &facts->nodes[i]);
+                r = read_node(topology, objects[i], taken, &facts->nodes[i]);
                 if (r < 0)
                         return r;
         }
@@ -123,10 +135,10 @@ static struct hn_fact_node *first_home(struct hn_facts *facts, hwloc_const_bitma
         return NULL;
 }
 
-/* CPUs whose own node is off line or was left out belong to no node: they count to the nearest by the tree. */
+/* CPUs whose own node is off line or left out belong to no node: they count to the nearest by the tree. */
 static int adopt_orphans(hwloc_topology_t topology, struct hn_facts *facts)
 {
-        HN_BITMAP hwloc_bitmap_t orphans = hwloc_bitmap_dup(hwloc_topology_get_topology_cpuset(topology));
+        HN_BITMAP hwloc_bitmap_t orphans = bounded(topology, hwloc_topology_get_topology_cpuset(topology));
 
         if (!orphans)
                 return -ENOMEM;
@@ -154,7 +166,8 @@ static int kind_of(hwloc_topology_t topology, hwloc_const_bitmap_t cpus)
         if (hwloc_cpukinds_get_nr(topology, 0) < 2)
                 return -1;
         kind = hwloc_cpukinds_get_by_cpuset(topology, cpus, 0);
-        if (kind < 0 || hwloc_cpukinds_get_info(topology, (unsigned) kind, NULL, &efficiency, NULL, NULL, 0) < 0)
+        if (kind < 0 ||
+            hwloc_cpukinds_get_info(topology, (unsigned) kind, NULL, &efficiency, NULL, NULL, 0) < 0)
                 return -1;
         return efficiency < (int) HN_HOST_KIND_LIMIT ? efficiency : -1;
 }
@@ -172,14 +185,14 @@ static int read_cores(hwloc_topology_t topology, struct hn_facts *facts)
                         return -ENOMEM;
                 facts->cores = cores;
                 cores[facts->n_cores].kind = kind_of(topology, object->cpuset);
-                cores[facts->n_cores].threads = hwloc_bitmap_dup(object->complete_cpuset);
+                cores[facts->n_cores].threads = bounded(topology, object->complete_cpuset);
                 if (!cores[facts->n_cores++].threads)
                         return -ENOMEM;
         }
         return hn_facts_lone_cores(facts, hwloc_topology_get_topology_cpuset(topology));
 }
 
-static int add_cache(struct hn_facts *facts, hwloc_obj_t object)
+static int add_cache(hwloc_topology_t topology, struct hn_facts *facts, hwloc_obj_t object)
 {
         struct hn_cache *caches;
 
@@ -191,11 +204,11 @@ static int add_cache(struct hn_facts *facts, hwloc_obj_t object)
                 return -ENOMEM;
         facts->caches = caches;
         caches[facts->n_caches].size_kib = to_kib(object->attr->cache.size);
-        caches[facts->n_caches].cpus = hwloc_bitmap_dup(object->complete_cpuset);
+        caches[facts->n_caches].cpus = bounded(topology, object->complete_cpuset);
         return caches[facts->n_caches++].cpus ? 0 : -ENOMEM;
 }
 
-/* L3, and L2 for CPUs without one (thrifty cores beside others).  L4 sits at the memory: it divides no node. */
+/* L3, and L2 for CPUs without one (thrifty cores).  L4 sits at the memory: it divides no node. */
 static int read_caches(hwloc_topology_t topology, struct hn_facts *facts)
 {
         static const hwloc_obj_type_t levels[] = { HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE };
@@ -204,7 +217,8 @@ static int read_caches(hwloc_topology_t topology, struct hn_facts *facts)
                 int count = hwloc_get_nbobjs_by_type(topology, levels[level]);
 
                 for (int i = 0; i < count; i++) {
-                        int r = add_cache(facts, hwloc_get_obj_by_type(topology, levels[level], (unsigned) i));
+                        int r = add_cache(topology, facts,
+                                          hwloc_get_obj_by_type(topology, levels[level], (unsigned) i));
 
                         if (r < 0)
                                 return r;
@@ -253,17 +267,27 @@ static int read_devices(hwloc_topology_t topology, struct hn_facts *facts)
         return 0;
 }
 
+static int check_cpus(hwloc_topology_t topology)
+{
+        int last = hwloc_bitmap_last(hwloc_topology_get_complete_cpuset(topology));
+
+        /* -1: empty or infinite */
+        return last < 0 || (unsigned) last >= HN_HOST_CPU_LIMIT ? -EBADMSG : 0;
+}
+
+/* Off line are, as far as a file tells, also CPUs that a cgroup hid when it was written. */
 static int read_sets(hwloc_topology_t topology, struct hn_facts *facts)
 {
         hwloc_const_bitmap_t complete = hwloc_topology_get_complete_cpuset(topology);
-        int last = hwloc_bitmap_last(complete);
+        hwloc_const_bitmap_t allowed_nodes = hwloc_topology_get_allowed_nodeset(topology);
 
-        if (last < 0 || (unsigned) last >= HN_HOST_CPU_LIMIT)
-                return -EBADMSG;
         if (hwloc_bitmap_andnot(facts->offline, complete, hwloc_topology_get_topology_cpuset(topology)) < 0 ||
-            hwloc_bitmap_copy(facts->allowed_cpus, hwloc_topology_get_allowed_cpuset(topology)) < 0 ||
-            hwloc_bitmap_copy(facts->allowed_nodes, hwloc_topology_get_allowed_nodeset(topology)) < 0)
+            hwloc_bitmap_and(facts->allowed_cpus, complete, hwloc_topology_get_allowed_cpuset(topology)) < 0)
                 return -ENOMEM;
+        for (size_t i = 0; i < facts->n_nodes; i++)
+                if (hwloc_bitmap_isset(allowed_nodes, facts->nodes[i].os) &&
+                    hwloc_bitmap_set(facts->allowed_nodes, facts->nodes[i].os) < 0)
+                        return -ENOMEM;
         return 0;
 }
 
@@ -274,9 +298,11 @@ int hn_facts_from_hwloc(hwloc_topology_t topology, struct hn_facts **ret)
 
         if (!facts)
                 return -ENOMEM;
-        r = read_sets(topology, facts);
+        r = check_cpus(topology);
         if (r >= 0)
                 r = read_nodes(topology, facts);
+        if (r >= 0)
+                r = read_sets(topology, facts);
         if (r >= 0)
                 r = adopt_orphans(topology, facts);
         if (r >= 0)
