@@ -92,7 +92,8 @@ static void write_record(const struct hn_root *root, struct json_object *key, co
         const char *text;
         size_t length;
 
-        if (!json || hn_facts_to_json(facts, &host) < 0 || hn_json_add(json, "key", json_object_get(key)) < 0 ||
+        if (!json || hn_facts_to_json(facts, &host) < 0 ||
+            hn_json_add(json, "key", json_object_get(key)) < 0 ||
             hn_json_add(json, "host", HN_TAKE(host)) < 0)
                 return;
         text = json_object_to_json_string_length(json, JSON_C_TO_STRING_PLAIN, &length);

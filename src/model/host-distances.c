@@ -80,13 +80,15 @@ static int rank(hwloc_topology_t topology, struct hwloc_distances_s *matrix)
         return matrix->kind & HWLOC_DISTANCES_KIND_FROM_OS ? 1 : 0;
 }
 
-static struct hwloc_distances_s *choose(hwloc_topology_t topology, struct hwloc_distances_s **matrices, unsigned n)
+static struct hwloc_distances_s *choose(hwloc_topology_t topology, struct hwloc_distances_s **matrices,
+                                        unsigned n)
 {
         struct hwloc_distances_s *best = NULL;
 
         for (unsigned i = 0; i < n; i++)
                 if (!best || rank(topology, matrices[i]) > rank(topology, best) ||
-                    (rank(topology, matrices[i]) == rank(topology, best) && matrices[i]->nbobjs > best->nbobjs))
+                    (rank(topology, matrices[i]) == rank(topology, best) &&
+                     matrices[i]->nbobjs > best->nbobjs))
                         best = matrices[i];
         return best;
 }
@@ -96,7 +98,8 @@ static unsigned clamp(hwloc_uint64_t value)
         return value < UINT_MAX ? (unsigned) value : UINT_MAX;
 }
 
-static void take_matrix(const struct hwloc_distances_s *matrix, const struct hn_facts *facts, unsigned *distances)
+static void take_matrix(const struct hwloc_distances_s *matrix, const struct hn_facts *facts,
+                        unsigned *distances)
 {
         for (unsigned i = 0; i < matrix->nbobjs; i++)
                 for (unsigned j = 0; j < matrix->nbobjs; j++) {

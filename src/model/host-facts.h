@@ -89,7 +89,8 @@ int hn_facts_distances(hwloc_topology_t topology, struct hn_facts *facts);
 /* Nodes with their CPUs and distances as sysfs below `root` has them, in place of hwloc's. */
 int hn_facts_live_nodes(const struct hn_root *root, struct hn_facts *facts);
 
-/* What changes while a host runs: memory, pools (free pages if `with_pools`), isolated, offline and allowed sets. */
+/* What changes while a host runs: memory, pools (free pages if `with_pools`), isolated, offline and allowed
+ * sets. */
 int hn_facts_live_figures(const struct hn_root *root, bool with_pools, struct hn_facts *facts);
 
 int hn_facts_from_root(const struct hn_root *root, struct hn_facts **ret);

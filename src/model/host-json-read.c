@@ -273,13 +273,14 @@ static int read_device(struct json_object *value, const struct hn_facts *facts, 
 
         if (!json_object_is_type(value, json_type_string))
                 return -EBADMSG;
-        if (sscanf(json_object_get_string(value), "%8x:%2x:%2x.%1x %4x %5d", &d.domain, &d.bus, &d.slot, &d.function,
-                   &d.class_id, &d.node) != 6)
+        if (sscanf(json_object_get_string(value), "%8x:%2x:%2x.%1x %4x %5d", &d.domain, &d.bus, &d.slot,
+                   &d.function, &d.class_id, &d.node) != 6)
                 return -EBADMSG;
         hn_device_format(&d, text); /* sscanf would take signs, blanks and a tail */
         if (strcmp(text, json_object_get_string(value)) != 0)
                 return -EBADMSG;
-        if (d.slot > 31 || d.function > 7 || (d.node != -1 && (d.node < 0 || hn_facts_at(facts, (unsigned) d.node) < 0)))
+        if (d.slot > 31 || d.function > 7 ||
+            (d.node != -1 && (d.node < 0 || hn_facts_at(facts, (unsigned) d.node) < 0)))
                 return -EBADMSG;
         *ret = d;
         return 0;
@@ -296,7 +297,8 @@ static int read_devices(struct json_object *json, struct hn_facts *facts)
         if (!facts->devices)
                 return -ENOMEM;
         for (size_t i = 0; r >= 0 && i < json_object_array_length(array); i++)
-                r = read_device(json_object_array_get_idx(array, i), facts, &facts->devices[facts->n_devices++]);
+                r = read_device(json_object_array_get_idx(array, i), facts,
+                                &facts->devices[facts->n_devices++]);
         return r;
 }
 

@@ -47,7 +47,8 @@ static int write_pools(const struct hn_fact_node *node, struct json_object *to)
         for (size_t i = 0; i < node->n_pools; i++) {
                 HN_JSON struct json_object *pool = json_object_new_object();
 
-                if (!pool || hn_json_add(pool, "page_kib", json_object_new_uint64(node->pools[i].page_kib)) < 0 ||
+                if (!pool ||
+                    hn_json_add(pool, "page_kib", json_object_new_uint64(node->pools[i].page_kib)) < 0 ||
                     hn_json_add(pool, "total", json_object_new_uint64(node->pools[i].total_pages)) < 0 ||
                     hn_json_add(pool, "free", json_object_new_uint64(node->pools[i].free_pages)) < 0 ||
                     append(array, HN_TAKE(pool)) < 0)
@@ -110,7 +111,8 @@ static int write_kinds(const struct hn_facts *facts, struct json_object *array)
                 if (!cpus)
                         return -ENOMEM;
                 for (size_t i = 0; i < facts->n_cores; i++)
-                        if (facts->cores[i].kind == kind && hwloc_bitmap_or(cpus, cpus, facts->cores[i].threads) < 0)
+                        if (facts->cores[i].kind == kind &&
+                            hwloc_bitmap_or(cpus, cpus, facts->cores[i].threads) < 0)
                                 return -ENOMEM;
                 if (append(array, hn_json_new_set(cpus)) < 0)
                         return -ENOMEM;
@@ -133,8 +135,8 @@ static int write_caches(const struct hn_facts *facts, struct json_object *array)
 
 void hn_device_format(const struct hn_device *device, char ret[static HN_DEVICE_LENGTH])
 {
-        (void) snprintf(ret, HN_DEVICE_LENGTH, "%04x:%02x:%02x.%x %04x %d", device->domain, device->bus, device->slot,
-                        device->function, device->class_id, device->node);
+        (void) snprintf(ret, HN_DEVICE_LENGTH, "%04x:%02x:%02x.%x %04x %d", device->domain, device->bus,
+                        device->slot, device->function, device->class_id, device->node);
 }
 
 static int write_devices(const struct hn_facts *facts, struct json_object *array)

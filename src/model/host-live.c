@@ -67,7 +67,7 @@ static void read_distance_row(const struct hn_root *root, const struct hn_facts 
         }
 }
 
-/* CPUs that run but stand in no node's list (a node that went off line under them) count to the first home. */
+/* CPUs that run but stand in no node's list (their node went off line) count to the first home. */
 static int adopt_orphans(struct hn_facts *facts, hwloc_const_bitmap_t online)
 {
         HN_BITMAP hwloc_bitmap_t orphans = hwloc_bitmap_dup(online);
@@ -191,12 +191,13 @@ static int find_pools(const struct hn_root *root, struct hn_fact_node *node)
         return 0;
 }
 
-static uint64_t read_pages(const struct hn_root *root, unsigned os, const struct hn_pool *pool, const char *what)
+static uint64_t read_pages(const struct hn_root *root, unsigned os, const struct hn_pool *pool,
+                           const char *what)
 {
         uint64_t pages = 0, limit = HN_HOST_KIB_LIMIT / pool->page_kib;
 
-        if (hn_root_read_u64(root, &pages, NODE "/node%u/hugepages/hugepages-%" PRIu64 "kB/%s", os, pool->page_kib,
-                             what) < 0)
+        if (hn_root_read_u64(root, &pages, NODE "/node%u/hugepages/hugepages-%" PRIu64 "kB/%s", os,
+                             pool->page_kib, what) < 0)
                 return 0; /* the size is gone */
         return pages < limit ? pages : limit;
 }
@@ -217,8 +218,8 @@ static void read_pools(const struct hn_root *root, bool with_free, struct hn_fac
 }
 
 /* Puts the set a file holds into *set; one that is not there, empty or odd leaves `otherwise`. */
-static int read_or(const struct hn_root *root, const char *path, unsigned limit, hwloc_const_bitmap_t otherwise,
-                   hwloc_bitmap_t set)
+static int read_or(const struct hn_root *root, const char *path, unsigned limit,
+                   hwloc_const_bitmap_t otherwise, hwloc_bitmap_t set)
 {
         HN_BITMAP hwloc_bitmap_t found = NULL;
         int r = read_set(root, path, limit, &found);
@@ -230,10 +231,10 @@ static int read_or(const struct hn_root *root, const char *path, unsigned limit,
         return hwloc_bitmap_copy(set, found) < 0 ? -ENOMEM : 0;
 }
 
-/* Guests run below machine.slice; its file is missing where nobody has turned the controller on for it.  Without
- * any, all is allowed. */
-static int read_allowed(const struct hn_root *root, const char *file, unsigned limit, hwloc_const_bitmap_t all,
-                        hwloc_bitmap_t set)
+/* Guests run below machine.slice; its file is missing where nobody has turned the controller on for it.
+ * Without any, all is allowed. */
+static int read_allowed(const struct hn_root *root, const char *file, unsigned limit,
+                        hwloc_const_bitmap_t all, hwloc_bitmap_t set)
 {
         char path[128];
         int r;
@@ -267,7 +268,8 @@ static int read_sets(const struct hn_root *root, struct hn_facts *facts)
         if (r >= 0)
                 r = read_allowed(root, "cpuset.cpus.effective", HN_HOST_CPU_LIMIT, cpus, facts->allowed_cpus);
         if (r >= 0)
-                r = read_allowed(root, "cpuset.mems.effective", HN_HOST_NODE_LIMIT, nodes, facts->allowed_nodes);
+                r = read_allowed(root, "cpuset.mems.effective", HN_HOST_NODE_LIMIT, nodes,
+                                 facts->allowed_nodes);
         if (r >= 0)
                 r = read_or(root, CPU "/offline", HN_HOST_CPU_LIMIT, none, facts->offline);
         if (r >= 0)
@@ -306,7 +308,8 @@ int hn_facts_from_root(const struct hn_root *root, struct hn_facts **ret)
         r = hn_topology_load(&(struct hn_topology_source) { .root = root }, &topology);
         if (r >= 0)
                 r = hn_facts_from_hwloc(topology, &facts);
-        if (r == -EBADMSG) { /* no topology folders (some containers): the lists do, without cores and caches */
+        if (r == -EBADMSG) {
+                /* No topology folders (some containers): the lists do, without cores and caches. */
                 facts = hn_facts_new();
                 r = facts ? 0 : -ENOMEM;
         }

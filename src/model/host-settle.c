@@ -29,7 +29,8 @@ static enum hn_node_role role_of(const struct settling *s, const struct hn_fact_
                 return HN_NODE_NO_CPUS;
         if (!node->memory_kib)
                 return HN_NODE_NO_MEMORY;
-        if (!hwloc_bitmap_isset(s->facts->allowed_nodes, node->os) || !hwloc_bitmap_intersects(node->cpus, s->usable))
+        if (!hwloc_bitmap_isset(s->facts->allowed_nodes, node->os) ||
+            !hwloc_bitmap_intersects(node->cpus, s->usable))
                 return HN_NODE_FORBIDDEN;
         return HN_NODE_HOME;
 }
@@ -183,7 +184,8 @@ static int settle_caches(const struct settling *s)
 static int copy_plain(const struct hn_facts *facts, struct hn_host *host)
 {
         host->source = strdup(facts->source ? facts->source : "");
-        host->distances = hn_array_copy(facts->distances, facts->n_nodes * facts->n_nodes, sizeof *facts->distances);
+        host->distances =
+                hn_array_copy(facts->distances, facts->n_nodes * facts->n_nodes, sizeof *facts->distances);
         host->distance_source = facts->distance_source;
         host->devices = hn_array_copy(facts->devices, facts->n_devices, sizeof *facts->devices);
         host->n_devices = facts->n_devices;

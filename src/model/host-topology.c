@@ -2,8 +2,8 @@
  *
  * Loading an hwloc topology from exactly what was asked for.  hwloc lets HWLOC_* variables of the
  * environment override the program's choice (HWLOC_XMLFILE, HWLOC_SYNTHETIC, HWLOC_FSROOT, …) and even load
- * plugins from elsewhere, and takes another root only from there.  So they are taken out, ours put in, and all put
- * back after the load.  Not for use while other threads read the environment.
+ * plugins from elsewhere, and takes another root only from there.  So they are taken out, ours put in, and
+ * all put back after the load.  Not for use while other threads read the environment.
  */
 #include "model/host-facts.h"
 
@@ -139,8 +139,8 @@ int hn_topology_load(const struct hn_topology_source *source, hwloc_topology_t *
         return r < 0 ? r : load(source, ret);
 }
 
-/* hwloc takes minutes for a hundred thousand CPUs, so count before it builds: the product of all levels, "node:4
- * core:8 pu:2" or "4 8 2".  What stands in parentheses and brackets are attributes. */
+/* hwloc takes minutes for a hundred thousand CPUs, so count before it builds: the product of all levels,
+ * "node:4 core:8 pu:2" or "4 8 2".  What stands in parentheses and brackets are attributes. */
 static bool is_too_large(const char *synthetic)
 {
         unsigned long product = 1;
@@ -151,7 +151,8 @@ static bool is_too_large(const char *synthetic)
                 unsigned long count;
 
                 depth += (*p == '(' || *p == '[') - (*p == ')' || *p == ']');
-                if (depth > 0 || !isdigit((unsigned char) *p) || !(before == ':' || isspace((unsigned char) before)))
+                if (depth > 0 || !isdigit((unsigned char) *p) ||
+                    !(before == ':' || isspace((unsigned char) before)))
                         continue;
                 count = strtoul(p, NULL, 10);
                 if (count > HN_HOST_CPU_LIMIT / product)

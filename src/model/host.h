@@ -56,10 +56,10 @@ struct hn_device {
 struct hn_node {
         unsigned os;
         enum hn_node_role role;
-        hwloc_bitmap_t cpus;   /* for guests, those of memory-less nodes that count here included; empty if no home */
+        hwloc_bitmap_t cpus;   /* for guests, with those of memory-less nodes that count here; empty if no home */
         uint64_t memory_kib;   /* for ordinary pages: what the huge page pools hold is not in it */
-        uint64_t free_kib;     /* free and cheaply reclaimable; equals memory_kib on an idle (recorded) host.  A scene
-                                  adds what placed guests hold already: promises are taken off that sum */
+        uint64_t free_kib;     /* free and cheaply reclaimable; equals memory_kib on an idle (recorded) host.
+                                  A scene adds what placed guests hold: promises are taken off that sum */
         unsigned n_cores, n_threads; /* of `cpus` */
         struct hn_pool *pools;
         size_t n_pools;

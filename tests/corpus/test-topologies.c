@@ -411,7 +411,8 @@ static void thrifty_cores_rank_lower(void **state)
                 assert_int_equal(alike->cores[i].kind, -1);
 }
 
-static int node_of(const struct hn_host *host, unsigned domain, unsigned bus, unsigned slot, unsigned function)
+static int node_of(const struct hn_host *host, unsigned domain, unsigned bus, unsigned slot,
+                   unsigned function)
 {
         for (size_t i = 0; i < host->n_devices; i++) {
                 const struct hn_device *d = &host->devices[i];
@@ -471,7 +472,8 @@ int main(void)
 
         folder = getenv("HOMENODE_DATA");
         if (!folder || access(folder, R_OK) < 0) {
-                print_error("SKIPPED: no recorded machines at HOMENODE_DATA (%s)\n", folder ? folder : "not set");
+                print_error("SKIPPED: no recorded machines at HOMENODE_DATA (%s)\n",
+                            folder ? folder : "not set");
                 return 77;
         }
         return cmocka_run_group_tests(tests, NULL, NULL);

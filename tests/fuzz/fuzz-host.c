@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Any text as the JSON of a host, and as a published state over a small one: refused, or a host whose sets and
- * matrices hold together, and that reads the same when written.  Links libhomenode.a, hwloc, json-c.
+ * Any text as the JSON of a host, and as a published state over a small one: refused, or a host whose sets
+ * and matrices hold together, and that reads the same when written.  Links libhomenode.a, hwloc, json-c.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -37,7 +37,8 @@ static void check(const struct hn_host *host)
         for (size_t at = 0; at < host->n_nodes; at++) {
                 const struct hn_node *node = &host->nodes[at];
 
-                demand(!hwloc_bitmap_intersects(seen, node->cpus) && !hwloc_bitmap_intersects(node->cpus, host->isolated) &&
+                demand(!hwloc_bitmap_intersects(seen, node->cpus) &&
+                       !hwloc_bitmap_intersects(node->cpus, host->isolated) &&
                        !hwloc_bitmap_intersects(node->cpus, host->offline) &&
                        hwloc_bitmap_isincluded(node->cpus, host->allowed_cpus));
                 demand(node->free_kib <= node->memory_kib);

@@ -12,11 +12,13 @@ static struct json_object *parse(const char *text)
 }
 
 static const char small[] =
-        "{ \"version\": 1, \"source\": \"by hand\", \"isolated\": \"\", \"offline\": \"4\", \"allowed_cpus\": \"0-4\","
-        " \"allowed_nodes\": \"0,2\", \"distance_source\": \"host\", \"distances\": [ \"10 21\", \"21 10\" ],"
+        "{ \"version\": 1, \"source\": \"by hand\", \"isolated\": \"\", \"offline\": \"4\","
+        " \"allowed_cpus\": \"0-4\", \"allowed_nodes\": \"0,2\", \"distance_source\": \"host\","
+        " \"distances\": [ \"10 21\", \"21 10\" ],"
         " \"nodes\": [ { \"node\": 0, \"cpus\": \"0-1\", \"memory_kib\": 4000000, \"free_kib\": 3000000,"
         "                \"pools\": [ { \"page_kib\": 2048, \"total\": 100, \"free\": 40 } ] },"
-        "              { \"node\": 2, \"cpus\": \"2-4\", \"memory_kib\": 4000000, \"free_kib\": 4000000, \"pools\": [] } ],"
+        "              { \"node\": 2, \"cpus\": \"2-4\", \"memory_kib\": 4000000, \"free_kib\": 4000000,"
+        "                \"pools\": [] } ],"
         " \"cores\": [ \"0-1\", \"2-3\", \"4\" ], \"kinds\": [ \"0-1\", \"2-4\" ],"
         " \"caches\": [ { \"cpus\": \"0-3\", \"size_kib\": 8192 } ],"
         " \"devices\": [ \"0000:81:00.0 0108 2\", \"10000:00:1f.7 0200 -1\" ] }";
@@ -51,7 +53,8 @@ static void a_host_written_by_hand_is_read(void **state)
 static void written_and_read_again_it_is_the_same(void **state)
 {
         static const char *const synthetic[] = {
-                "node:1 pu:1", "node:4 core:2 pu:2", "node:2(indexes=8,0) l3:2 core:2 pu:2", "pack:2 [numa(memory=1GiB)] l3:2 core:3 pu:1",
+                "node:1 pu:1", "node:4 core:2 pu:2", "node:2(indexes=8,0) l3:2 core:2 pu:2",
+                "pack:2 [numa(memory=1GiB)] l3:2 core:3 pu:1",
         };
         HN_JSON struct json_object *by_hand = parse(small);
         HN_HOST struct hn_host *host = NULL;
@@ -92,6 +95,10 @@ static void every_member_is_needed(void **state)
         }
 }
 
+#define ONE_NODE(os, cpus) \
+        "{ \"node\": " os ", \"cpus\": \"" cpus "\", \"memory_kib\": 1, \"free_kib\": 1, \"pools\": [] }"
+#define TWO_NODES(os_a, cpus_a, os_b, cpus_b) "[ " ONE_NODE(os_a, cpus_a) ", " ONE_NODE(os_b, cpus_b) " ]"
+
 /* Each is put over the member of that name. */
 static void values_out_of_type_or_range_are_refused(void **state)
 {
@@ -120,12 +127,9 @@ static void values_out_of_type_or_range_are_refused(void **state)
                 { "nodes", "[]" },
                 { "nodes", "{}" },
                 { "nodes", "[ 1, 2 ]" },
-                { "nodes", "[ { \"node\": 2, \"cpus\": \"0\", \"memory_kib\": 1, \"free_kib\": 1, \"pools\": [] },"
-                           "  { \"node\": 0, \"cpus\": \"1\", \"memory_kib\": 1, \"free_kib\": 1, \"pools\": [] } ]" },
-                { "nodes", "[ { \"node\": 2, \"cpus\": \"0\", \"memory_kib\": 1, \"free_kib\": 1, \"pools\": [] },"
-                           "  { \"node\": 2, \"cpus\": \"1\", \"memory_kib\": 1, \"free_kib\": 1, \"pools\": [] } ]" },
-                { "nodes", "[ { \"node\": 0, \"cpus\": \"0-1\", \"memory_kib\": 1, \"free_kib\": 1, \"pools\": [] },"
-                           "  { \"node\": 2, \"cpus\": \"1-2\", \"memory_kib\": 1, \"free_kib\": 1, \"pools\": [] } ]" },
+                { "nodes", TWO_NODES("2", "0", "0", "1") },   /* not ascending */
+                { "nodes", TWO_NODES("2", "0", "2", "1") },   /* one twice */
+                { "nodes", TWO_NODES("0", "0-1", "2", "1-2") }, /* CPU 1 on both */
                 { "cores", "[ \"0-1\", \"1-2\" ]" },
                 { "cores", "[ \"\" ]" },
                 { "cores", "[ 0 ]" },
@@ -168,7 +172,8 @@ static void nodes_out_of_range_are_refused(void **state)
                 { "pools", "[ { \"page_kib\": 0, \"total\": 1, \"free\": 1 } ]" },
                 { "pools", "[ { \"page_kib\": 2048, \"total\": 1, \"free\": 2 } ]" },
                 { "pools", "[ { \"page_kib\": 2048, \"total\": 9223372036854775807, \"free\": 2 } ]" },
-                { "pools", "[ { \"page_kib\": 2048, \"total\": 1, \"free\": 1 }, { \"page_kib\": 2048, \"total\": 1, \"free\": 1 } ]" },
+                { "pools", "[ { \"page_kib\": 2048, \"total\": 1, \"free\": 1 },"
+                           "  { \"page_kib\": 2048, \"total\": 1, \"free\": 1 } ]" },
         };
         (void) state;
 

@@ -61,8 +61,9 @@ static void cache_that_can_go_counts_as_free(void **state)
         struct tree *tree = *state;
         HN_HOST struct hn_host *host = NULL;
 
-        host_tree_put_meminfo(tree, 0, 8u << 20, 1000000, 400000); /* active cache, in the file too, does not count */
-        host_tree_put_meminfo(tree, 1, 8u << 20, 8u << 20, 400000); /* more than there is */
+        /* The file has active cache too, which does not count; node 1 says more than there is. */
+        host_tree_put_meminfo(tree, 0, 8u << 20, 1000000, 400000);
+        host_tree_put_meminfo(tree, 1, 8u << 20, 8u << 20, 400000);
         host = look(tree);
         assert_int_equal(host->nodes[0].free_kib, 1400000);
         assert_int_equal(host->nodes[0].memory_kib, 7u << 20); /* one page of 1 GiB is a pool's */
@@ -203,7 +204,8 @@ static void devices_are_found_where_sysfs_puts_them(void **state)
 
 static void a_broken_distance_row_spoils_no_more_than_distances(void **state)
 {
-        static const char *const rows[] = { "10\n", "10 x\n", "10 99999999999999999999\n", "10 255\n", "-1 -1\n" };
+        static const char *const rows[] = { "10\n", "10 x\n", "10 99999999999999999999\n", "10 255\n",
+                                            "-1 -1\n" };
         struct tree *tree = *state;
 
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -220,7 +222,8 @@ static void a_broken_distance_row_spoils_no_more_than_distances(void **state)
 /* hwloc would make up one node out of nothing. */
 static void a_root_without_sysfs_is_no_host(void **state)
 {
-        static const char *const paths[] = { CPU "/online", NODE "/online", NODE "/node1/cpulist", NODE "/node1/meminfo" };
+        static const char *const paths[] = { CPU "/online", NODE "/online", NODE "/node1/cpulist",
+                                             NODE "/node1/meminfo" };
         struct hn_host *host = NULL;
         struct tree empty;
         (void) state;
@@ -277,7 +280,8 @@ int main(void)
                 cmocka_unit_test_setup_teardown(cpulist_tells_whose_the_cpus_are, make, clean),
                 cmocka_unit_test_setup_teardown(cpus_without_memory_count_to_the_nearest_home, make, clean),
                 cmocka_unit_test_setup_teardown(devices_are_found_where_sysfs_puts_them, make, clean),
-                cmocka_unit_test_setup_teardown(a_broken_distance_row_spoils_no_more_than_distances, make, clean),
+                cmocka_unit_test_setup_teardown(a_broken_distance_row_spoils_no_more_than_distances, make,
+                                                clean),
                 cmocka_unit_test(a_root_without_sysfs_is_no_host),
                 cmocka_unit_test(lists_alone_make_cores_of_single_threads),
         };

@@ -50,7 +50,8 @@ static void memory_and_pools_are_laid_over(void **state)
         assert_int_equal(apply(host, "{ \"version\": 1, \"boot_id\": \"x\", \"written_us\": 5, \"nodes\": ["
                                      "{ \"node\": 1, \"free_kib\": 1000, \"busy_cpus\": 1.5, \"pools\": ["
                                      "{ \"page_kib\": 2048, \"total\": 512, \"free\": 100 } ] },"
-                                     "{ \"node\": 77, \"free_kib\": 5, \"pools\": [ { \"page_kib\": 4, \"total\": 1, \"free\": 1 } ] } ] }"), 0);
+                                     "{ \"node\": 77, \"free_kib\": 5, \"pools\": ["
+                                     "{ \"page_kib\": 4, \"total\": 1, \"free\": 1 } ] } ] }"), 0);
         assert_int_equal(host->n_nodes, 2);
         assert_int_equal(host->nodes[0].free_kib, 8u << 20);
         assert_int_equal(host->nodes[1].free_kib, 1000);
@@ -64,7 +65,8 @@ static void free_memory_is_at_most_what_there_is(void **state)
         HN_HOST struct hn_host *host = two_nodes();
         (void) state;
 
-        assert_int_equal(apply(host, "{ \"version\": 1, \"nodes\": [ { \"node\": 0, \"free_kib\": 4503599627370496 } ] }"), 0);
+        assert_int_equal(apply(host, "{ \"version\": 1, \"nodes\": ["
+                                     " { \"node\": 0, \"free_kib\": 4503599627370496 } ] }"), 0);
         assert_int_equal(host->nodes[0].free_kib, 8u << 20);
 }
 
@@ -73,8 +75,8 @@ static void sets_change_cpus_cores_and_roles(void **state)
         HN_HOST struct hn_host *host = two_nodes();
         (void) state;
 
-        assert_int_equal(apply(host, "{ \"version\": 1, \"allowed_cpus\": \"0-3,5-7\", \"isolated_cpus\": \"1\","
-                                     " \"offline_cpus\": \"2\" }"), 0);
+        assert_int_equal(apply(host, "{ \"version\": 1, \"allowed_cpus\": \"0-3,5-7\","
+                                     " \"isolated_cpus\": \"1\", \"offline_cpus\": \"2\" }"), 0);
         assert_set(host->nodes[0].cpus, "0,3");
         assert_set(host->nodes[1].cpus, "5-7");
         assert_int_equal(host->nodes[0].n_cores, 2);
@@ -112,7 +114,8 @@ static const char *const bad_hosts[] = {
         "{ \"version\": 1, \"nodes\": [ { \"node\": 1, \"free_kib\": -1 } ] }",
         "{ \"version\": 1, \"nodes\": [ { \"node\": 1, \"free_kib\": \"1\" } ] }",
         "{ \"version\": 1, \"nodes\": [ { \"node\": 1, \"pools\": {} } ] }",
-        "{ \"version\": 1, \"nodes\": [ { \"node\": 0, \"free_kib\": 3 }, { \"node\": 9, \"pools\": [ {} ] } ] }",
+        "{ \"version\": 1, \"nodes\": [ { \"node\": 0, \"free_kib\": 3 },"
+        "                             { \"node\": 9, \"pools\": [ {} ] } ] }",
 };
 
 static const char *const bad_loads[] = {

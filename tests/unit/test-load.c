@@ -18,8 +18,9 @@ static struct hn_load *load_of(const char *text)
 
 static void busy_cpus_are_read_per_node(void **state)
 {
-        HN_LOAD struct hn_load *load = load_of("{ \"version\": 1, \"nodes\": [ { \"node\": 8, \"busy_cpus\": 1.5 },"
-                                               " { \"node\": 0, \"busy_cpus\": 2 }, { \"node\": 3, \"free_kib\": 1 } ] }");
+        HN_LOAD struct hn_load *load =
+                load_of("{ \"version\": 1, \"nodes\": [ { \"node\": 8, \"busy_cpus\": 1.5 },"
+                        " { \"node\": 0, \"busy_cpus\": 2 }, { \"node\": 3, \"free_kib\": 1 } ] }");
         (void) state;
 
         assert_int_equal(load->n_nodes, 3);

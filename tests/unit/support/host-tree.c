@@ -47,8 +47,12 @@ static void put_mask(struct tree *tree, const char *path, hwloc_const_bitmap_t s
 static void put_cache(struct tree *tree, unsigned cpu, hwloc_const_bitmap_t shared)
 {
         static const char *const texts[][2] = {
-                { "level", "3\n" }, { "type", "Unified\n" }, { "size", "16384K\n" }, { "coherency_line_size", "64\n" },
-                { "number_of_sets", "16384\n" }, { "physical_line_partition", "1\n" },
+                { "level", "3\n" },
+                { "type", "Unified\n" },
+                { "size", "16384K\n" },
+                { "coherency_line_size", "64\n" },
+                { "number_of_sets", "16384\n" },
+                { "physical_line_partition", "1\n" },
         };
         char path[128];
 
@@ -60,8 +64,8 @@ static void put_cache(struct tree *tree, unsigned cpu, hwloc_const_bitmap_t shar
         put_mask(tree, path, shared);
 }
 
-static void put_cpu(struct tree *tree, unsigned cpu, unsigned core, unsigned node, hwloc_const_bitmap_t siblings,
-                    hwloc_const_bitmap_t package)
+static void put_cpu(struct tree *tree, unsigned cpu, unsigned core, unsigned node,
+                    hwloc_const_bitmap_t siblings, hwloc_const_bitmap_t package)
 {
         char path[128];
 
@@ -76,13 +80,16 @@ static void put_cpu(struct tree *tree, unsigned cpu, unsigned core, unsigned nod
         put_cache(tree, cpu, package);
 }
 
-static void put_pool(struct tree *tree, unsigned node, unsigned long page_kib, unsigned long total, unsigned long free)
+static void put_pool(struct tree *tree, unsigned node, unsigned long page_kib, unsigned long total,
+                     unsigned long free)
 {
         char path[128];
 
-        (void) snprintf(path, sizeof path, NODE "/node%u/hugepages/hugepages-%lukB/nr_hugepages", node, page_kib);
+        (void) snprintf(path, sizeof path, NODE "/node%u/hugepages/hugepages-%lukB/nr_hugepages", node,
+                        page_kib);
         put(tree, path, "%lu\n", total);
-        (void) snprintf(path, sizeof path, NODE "/node%u/hugepages/hugepages-%lukB/free_hugepages", node, page_kib);
+        (void) snprintf(path, sizeof path, NODE "/node%u/hugepages/hugepages-%lukB/free_hugepages", node,
+                        page_kib);
         put(tree, path, "%lu\n", free);
 }
 
@@ -93,12 +100,14 @@ void host_tree_put_meminfo(struct tree *tree, unsigned node, unsigned long total
 
         (void) snprintf(path, sizeof path, NODE "/node%u/meminfo", node);
         put(tree, path,
-            "\nNode %u MemTotal:       %8lu kB\nNode %u MemFree:        %8lu kB\nNode %u MemUsed:        %8lu kB\n"
-            "Node %u SwapCached:            7 kB\nNode %u Active:            2000 kB\nNode %u Inactive:          9000 kB\n"
-            "Node %u Active(file):      1000 kB\nNode %u Inactive(file): %8lu kB\nNode %u Slab:              5000 kB\n"
-            "Node %u SReclaimable:   %8lu kB\nNode %u SUnreclaim:        4000 kB\nNode %u HugePages_Total:     0\n",
-            node, total, node, free, node, total - free, node, node, node, node, node, cache - cache / 4, node, node,
-            cache / 4, node, node);
+            "\nNode %u MemTotal:       %8lu kB\nNode %u MemFree:        %8lu kB\n"
+            "Node %u MemUsed:        %8lu kB\nNode %u SwapCached:            7 kB\n"
+            "Node %u Active:            2000 kB\nNode %u Inactive:          9000 kB\n"
+            "Node %u Active(file):      1000 kB\nNode %u Inactive(file): %8lu kB\n"
+            "Node %u Slab:              5000 kB\nNode %u SReclaimable:   %8lu kB\n"
+            "Node %u SUnreclaim:        4000 kB\nNode %u HugePages_Total:     0\n",
+            node, total, node, free, node, total - free, node, node, node, node, node, cache - cache / 4,
+            node, node, cache / 4, node, node);
 }
 
 static void put_node(struct tree *tree, unsigned nodes, unsigned node, hwloc_const_bitmap_t cpus)
@@ -136,7 +145,8 @@ void host_tree_put_device(struct tree *tree, unsigned bus, const char *class_tex
         if (node >= 0) {
                 HN_FREE char *mask = NULL;
 
-                assert_int_equal(hn_root_read(&tree->root, 1 << 16, &mask, NULL, NODE "/node%d/cpumap", node), 0);
+                assert_int_equal(hn_root_read(&tree->root, 1 << 16, &mask, NULL, NODE "/node%d/cpumap", node),
+                                 0);
                 (void) snprintf(path, sizeof path, "/sys/bus/pci/devices/0000:%02x:00.0/local_cpus", bus);
                 tree_put(tree, path, mask);
         }

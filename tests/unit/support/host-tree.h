@@ -6,9 +6,9 @@
 
 #include "unit/support/tree.h"
 
-/* Nodes 0 … nodes - 1, each a socket with `cores` cores of `threads` threads and an L3 cache, 8 GiB of which 6 GiB
- * are free, and pools for 2 MiB (none) and 1 GiB pages (one, free).  Threads are numbered as on most x86
- * servers: first threads of all cores, then second ones.  Distance to another node: 21. */
+/* Nodes 0 … nodes - 1, each a socket with `cores` cores of `threads` threads and an L3 cache, 8 GiB of which
+ * 6 GiB are free, and pools for 2 MiB (none) and 1 GiB pages (one, free).  Threads are numbered as on most
+ * x86 servers: first threads of all cores, then second ones.  Distance to another node: 21. */
 void host_tree_put(struct tree *tree, unsigned nodes, unsigned cores, unsigned threads);
 
 /* A node's meminfo with these figures in KiB; `cache` is split between Inactive(file) and SReclaimable. */
