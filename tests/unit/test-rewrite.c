@@ -48,7 +48,7 @@ static bool apply_with(xmlDoc *doc, enum hn_rewrite_form form, enum hn_definitio
 
 static bool apply(xmlDoc *doc, enum hn_rewrite_form form, const struct cell_spec *cells, size_t n, bool given)
 {
-        DECISION struct hn_decision *decision = decision_of(cells, n, given);
+        HN_DECISION struct hn_decision *decision = decision_of(cells, n, given);
 
         return apply_with(doc, form, HN_DEFINITION_AUTO, decision);
 }
@@ -225,7 +225,7 @@ static void leaves_alone_what_is_not_placed_or_not_ours(void **state)
                 "<domain type='lxc'><name>a</name><memory>1</memory></domain>",
         };
         HN_XMLDOC xmlDoc *doc = xml_of(plain);
-        DECISION struct hn_decision *decision = decision_of(on_node_2, 1, false);
+        HN_DECISION struct hn_decision *decision = decision_of(on_node_2, 1, false);
         (void) state;
 
         for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
@@ -283,7 +283,7 @@ static void binds_cells_of_the_user_only_at_prepare(void **state)
 
 static void binds_nothing_without_a_memory_set(void **state)
 {
-        DECISION struct hn_decision *decision = decision_of(on_nodes_0_8, 2, false);
+        HN_DECISION struct hn_decision *decision = decision_of(on_nodes_0_8, 2, false);
         HN_XMLDOC xmlDoc *doc = xml_of(plain);
         (void) state;
 
@@ -296,7 +296,7 @@ static void binds_nothing_without_a_memory_set(void **state)
 
 static void writes_the_topology_that_is_decided(void **state)
 {
-        DECISION struct hn_decision *decision = decision_of(on_nodes_0_8, 2, false);
+        HN_DECISION struct hn_decision *decision = decision_of(on_nodes_0_8, 2, false);
         HN_XMLDOC xmlDoc *doc = xml_of(plain);
         HN_XMLDOC xmlDoc *with_own = xml_of("<domain type='kvm'><name>a</name><memory>4194304</memory><vcpu>4</vcpu>"
                                             "<cpu><topology sockets='1' cores='4' threads='1'/></cpu></domain>");
@@ -317,7 +317,7 @@ static void writes_the_topology_that_is_decided(void **state)
 
 static void writes_into_definitions_what_the_policy_allows(void **state)
 {
-        DECISION struct hn_decision *decision = decision_of(on_nodes_0_8, 2, false);
+        HN_DECISION struct hn_decision *decision = decision_of(on_nodes_0_8, 2, false);
         HN_XMLDOC xmlDoc *minimal = xml_of(plain);
         HN_XMLDOC xmlDoc *never = xml_of(plain);
         (void) state;
@@ -335,7 +335,7 @@ static void writes_no_distances_that_libvirt_refuses(void **state)
         (void) state;
 
         for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-                DECISION struct hn_decision *decision = decision_of(on_nodes_0_8, 2, false);
+                HN_DECISION struct hn_decision *decision = decision_of(on_nodes_0_8, 2, false);
                 HN_XMLDOC xmlDoc *doc = xml_of(plain);
 
                 decision->shape->distances[1] = bad[i];
@@ -387,7 +387,7 @@ static void filters_cells_without_touching_them(void **state)
 static void filtering_drops_what_no_longer_binds(void **state)
 {
         HN_FREE char *placed = applied(plain, HN_REWRITE_PREPARE, on_node_2, 1);
-        DECISION struct hn_decision *decision = decision_of(on_node_2, 1, false);
+        HN_DECISION struct hn_decision *decision = decision_of(on_node_2, 1, false);
         HN_XMLDOC xmlDoc *doc = xml_of(placed);
         (void) state;
 

@@ -30,14 +30,3 @@ struct hn_decision *decision_of(const struct cell_spec *cells, size_t n, bool gi
         *decision = (struct hn_decision){ .verdict = HN_PLACED, .shape = shape, .placement = placement };
         return decision;
 }
-
-void decision_free(struct hn_decision *decision)
-{
-        for (size_t i = 0; i < decision->shape->n_cells; i++)
-                hwloc_bitmap_free(decision->shape->cells[i].vcpus);
-        free(decision->shape->cells);
-        free(decision->shape->distances);
-        free(decision->shape);
-        hn_placement_free(decision->placement);
-        free(decision);
-}

@@ -15,6 +15,3 @@ struct cell_spec {
 /* A placed decision of n cells with distance 20 between them; the emulator's CPUs are those of all cells, the
  * memory set is that of all nodes.  `given`: the shape's cells stand in the XML. */
 struct hn_decision *decision_of(const struct cell_spec *cells, size_t n, bool given);
-void decision_free(struct hn_decision *decision);
-HN_DEFINE_CLEANUP(struct hn_decision *, decision_free, cleanup_decision)
-#define DECISION HN_CLEANUP(cleanup_decision)
