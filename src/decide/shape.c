@@ -453,8 +453,7 @@ int hn_shape_new(const struct hn_host *host, const struct hn_policy *policy, con
                 if (r >= 0)
                         r = new_cells(&cut, candidates, ret, &note);
         }
-        if (r < 0)
-                return r;
-        *ret_note = HN_TAKE(note);
-        return 0;
+        if (r >= 0 && note)
+                r = hn_text_add(ret_note, "%s", note);
+        return r;
 }

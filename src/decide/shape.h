@@ -8,8 +8,8 @@
 #include "decide/decide.h"
 
 /* The cells that the XML has already, or those that the domain should get.  A domain too large for all the
- * nodes it may use comes out in one piece.  *ret_note (the caller frees) says what people should know, NULL:
- * nothing.  -ENOMEM. */
+ * nodes it may use comes out in one piece.  What people should know is added to *ret_note (the caller frees).
+ * -ENOMEM. */
 int hn_shape_new(const struct hn_host *host, const struct hn_policy *policy, const struct hn_request *request,
                  struct hn_shape **ret, char **ret_note);
 
