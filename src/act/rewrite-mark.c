@@ -88,10 +88,10 @@ static void drop_bare_holders(struct hn_account *account)
 
 int hn_account_strip(struct hn_account *account, enum hn_keep keep)
 {
-        xmlNode *mark = hn_mark_find(account->domain);
+        xmlNode *mark;
         int r;
 
-        if (!mark)
+        if (!hn_mark_find(account->domain))
                 return 0;
         r = strip_children(account, "cpu", keep != HN_KEEP_NOTHING);
         if (r == 0)
@@ -100,7 +100,8 @@ int hn_account_strip(struct hn_account *account, enum hn_keep keep)
                 r = strip_children(account, "cputune", keep == HN_KEEP_ALL);
         if (r < 0)
                 return r;
-        hn_rewrite_remove(mark);
+        while ((mark = hn_mark_find(account->domain)))
+                hn_rewrite_remove(mark);
         for (int i = 0; i < HN_HOLDERS; i++)
                 account->made[i] = hn_mark_made(account->mark, holder_names[i]);
         drop_bare_holders(account);

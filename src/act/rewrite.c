@@ -150,6 +150,14 @@ static bool needs_renewal(const struct hn_filling *filling, const char *holder)
         return false;
 }
 
+/* Where this host has no place for the domain, nodes and CPUs of another host would only keep it from starting. */
+static int unbind(struct hn_account *account)
+{
+        int r = hn_account_strip(account, HN_KEEP_CELLS);
+
+        return r < 0 ? r : hn_account_write(account);
+}
+
 /* Any output of the hook at migrate and restore marks the domain as tainted: the mark is written anew only
  * where a value changes. */
 static int renew(struct hn_filling *filling)
@@ -195,6 +203,17 @@ static int compare(xmlDoc *doc, const char *before, bool *ret_changed)
         return 0;
 }
 
+static bool is_for_us(enum hn_rewrite_form form, enum hn_definition definition, const struct hn_request *request,
+                      const struct hn_decision *decision)
+{
+        if (request->wishes.off || !request->managed_type)
+                return false;
+        if (form == HN_REWRITE_FILTER)
+                return true;
+        return decision->verdict == HN_PLACED &&
+               !(form == HN_REWRITE_DEFINITION && definition == HN_DEFINITION_NEVER);
+}
+
 int hn_rewrite_apply(xmlDoc *doc, enum hn_rewrite_form form, const struct hn_situation *situation,
                      const struct hn_decision *decision, bool *ret_changed)
 {
@@ -210,8 +229,7 @@ int hn_rewrite_apply(xmlDoc *doc, enum hn_rewrite_form form, const struct hn_sit
         r = hn_request_parse(doc, &request, &fault);
         if (r < 0)
                 return r;
-        if (decision->verdict != HN_PLACED || request->wishes.off || !request->managed_type ||
-            (form == HN_REWRITE_DEFINITION && definition == HN_DEFINITION_NEVER)) {
+        if (!is_for_us(form, definition, request, decision)) {
                 *ret_changed = false;
                 return 0;
         }
@@ -222,7 +240,10 @@ int hn_rewrite_apply(xmlDoc *doc, enum hn_rewrite_form form, const struct hn_sit
         if (r < 0)
                 return r;
         filling.request = request;
-        r = form == HN_REWRITE_FILTER ? renew(&filling) : replace(&filling, form, definition);
+        if (decision->verdict != HN_PLACED)
+                r = unbind(&account);
+        else
+                r = form == HN_REWRITE_FILTER ? renew(&filling) : replace(&filling, form, definition);
         return r < 0 ? r : compare(doc, before, ret_changed);
 }
 

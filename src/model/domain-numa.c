@@ -170,6 +170,22 @@ static int read_cell_list(struct hn_reading *reading, const xmlNode *numa, hwloc
         return 0;
 }
 
+/* QEMU's machine types that know NUMA, by the names of all their versions.  A domain without a machine gets
+ * its architecture's usual one. */
+static bool machine_has_cells(const xmlNode *domain)
+{
+        static const char *const known[] = { "pc", "q35", "virt", "pseries", "sbsa-ref" };
+        const xmlNode *type = hn_xml_child(hn_xml_child(domain, "os"), "type");
+        HN_XMLCHAR xmlChar *machine = hn_xml_value(type, "machine");
+
+        if (!machine)
+                return !hn_xml_has(type, "arch", "s390x") && !hn_xml_has(type, "arch", "s390");
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+                if (!strncmp((const char *) machine, known[i], strlen(known[i])))
+                        return true;
+        return false;
+}
+
 int hn_read_cells(struct hn_reading *reading)
 {
         struct hn_request *request = reading->request;
@@ -181,6 +197,8 @@ int hn_read_cells(struct hn_reading *reading)
 
         if (!taken)
                 return -ENOMEM;
+        if (!machine_has_cells(reading->domain))
+                request->wishes.vnuma = 0;
         if (!numa)
                 return 0;
         r = read_cell_list(reading, numa, taken);

@@ -25,7 +25,7 @@ struct hn_wishes {
         bool off;                  /* placement="off" */
         hwloc_bitmap_t nodes;      /* NULL: any */
         enum hn_priority priority;
-        int vnuma;                 /* -1 auto, 0 off, N: so many cells */
+        int vnuma;                 /* -1 auto, 0 off (or the machine type knows no cells), N: so many cells */
         bool spanning_forbidden;
         enum hn_memory_rule memory;
         bool pin_cores;            /* pinning="core" */

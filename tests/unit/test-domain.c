@@ -347,6 +347,31 @@ static void reads_wishes(void **state)
         assert_null(none->wishes.nodes);
 }
 
+static void asks_for_no_cells_of_machines_without(void **state)
+{
+        static const struct {
+                const char *type;
+                int vnuma;
+        } cases[] = {
+                { "<type arch='x86_64' machine='pc-q35-rhel9.2.0'>hvm</type>", 4 },
+                { "<type arch='aarch64' machine='virt-10.0'>hvm</type>", 4 },
+                { "<type arch='x86_64'>hvm</type>", 4 },
+                { "<type arch='x86_64' machine='microvm'>hvm</type>", 0 },
+                { "<type arch='s390x' machine='s390-ccw-virtio-9.1'>hvm</type>", 0 },
+                { "<type arch='s390x'>hvm</type>", 0 },
+        };
+        (void) state;
+
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+                HN_FREE char *body = NULL;
+
+                assert_true(asprintf(&body, MEMORY "<metadata><domain xmlns='urn:homenode:1' vnuma='4'/></metadata>"
+                                     "<os>%s</os>", cases[i].type) > 0);
+                HN_REQUEST struct hn_request *request = request_of(body);
+                assert_int_equal(request->wishes.vnuma, cases[i].vnuma);
+        }
+}
+
 static void wishes_with_a_fault_count_as_none_but_for_off(void **state)
 {
         static const struct {
@@ -395,6 +420,7 @@ int main(void)
                 cmocka_unit_test(knows_what_memory_is_made_of),
                 cmocka_unit_test(reads_devices),
                 cmocka_unit_test(reads_wishes),
+                cmocka_unit_test(asks_for_no_cells_of_machines_without),
                 cmocka_unit_test(wishes_with_a_fault_count_as_none_but_for_off),
         };
 

@@ -398,6 +398,29 @@ static void filtering_drops_what_no_longer_binds(void **state)
         assert_has(text, "<vcpupin vcpu=\"0\"");
 }
 
+static void filtering_unbinds_what_has_no_place_here(void **state)
+{
+        static const enum hn_verdict verdicts[] = { HN_LEFT, HN_REFUSED };
+        HN_FREE char *placed = applied(plain, HN_REWRITE_PREPARE, on_nodes_0_8, 2);
+        HN_FREE char *mixed = edited(placed, "<vcpupin vcpu=\"2\" cpuset=\"4-7\"/>", "<vcpupin vcpu='2' cpuset='5'/>");
+        (void) state;
+
+        for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++) {
+                HN_DECISION struct hn_decision *decision = decision_of(on_node_2, 1, false);
+                HN_XMLDOC xmlDoc *doc = xml_of(mixed);
+
+                decision->verdict = verdicts[i];
+                assert_true(apply_with(doc, HN_REWRITE_FILTER, HN_DEFINITION_AUTO, decision));
+                HN_FREE char *text = text_of(doc);
+                assert_has(text, "<cputune>\n    <vcpupin vcpu=\"2\" cpuset=\"5\"/>\n  </cputune>");
+                assert_has(text, "<cell id=\"1\"");
+                assert_has(text, "what=\"cell\" key=\"1\"");
+                assert_has_not(text, "numatune");
+                assert_false(apply_with(doc, HN_REWRITE_FILTER, HN_DEFINITION_AUTO, decision));
+                assert_false(apply_with(doc, HN_REWRITE_PREPARE, HN_DEFINITION_AUTO, decision));
+        }
+}
+
 static void knows_its_own_after_libvirt_wrote_it_anew(void **state)
 {
         HN_FREE char *placed = applied(plain, HN_REWRITE_PREPARE, on_nodes_0_8, 2);
@@ -596,6 +619,7 @@ int main(void)
                 cmocka_unit_test(filters_only_what_is_marked),
                 cmocka_unit_test(filters_cells_without_touching_them),
                 cmocka_unit_test(filtering_drops_what_no_longer_binds),
+                cmocka_unit_test(filtering_unbinds_what_has_no_place_here),
                 cmocka_unit_test(knows_its_own_after_libvirt_wrote_it_anew),
                 cmocka_unit_test(what_the_user_writes_wins),
                 cmocka_unit_test(without_the_mark_all_is_the_users),
