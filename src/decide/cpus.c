@@ -20,7 +20,8 @@ static struct hn_cache_part *emptiest_part(const struct hn_ground_node *node, ui
                 struct hn_cache_part *part = &node->parts[i];
                 double full = fullness(part->crowd_milli, own, part->capacity_milli), best_full;
 
-                if (part->n_cores * 1000 < own)
+                /* a cache of a single core is no place to float in */
+                if (part->n_cores < 2 || part->n_cores * 1000 < own)
                         continue;
                 best_full = best ? fullness(best->crowd_milli, own, best->capacity_milli) : 0;
                 if (!best || full < best_full || (!(full > best_full) && part->first_cpu < best->first_cpu))
