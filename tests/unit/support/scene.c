@@ -56,7 +56,7 @@ struct hn_host *host_of(const struct host_plan *plan)
                 host->nodes[node] = (struct hn_node) {
                         .os = node, .role = HN_NODE_HOME, .cpus = hwloc_bitmap_alloc(),
                         .memory_kib = plan->memory_kib, .free_kib = plan->memory_kib,
-                        .n_cores = plan->cores, .n_threads = cpus, .pools = zeroed(4, sizeof(struct hn_pool)),
+                        .n_cores = plan->cores, .n_threads = cpus, 
                 };
                 hwloc_bitmap_set_range(host->nodes[node].cpus, node * cpus, (int) ((node + 1) * cpus - 1));
                 for (unsigned core = 0; core < plan->cores; core++)
@@ -68,6 +68,14 @@ struct hn_host *host_of(const struct host_plan *plan)
         return host;
 }
 
+static struct hn_node *node_of(struct hn_host *host, unsigned os)
+{
+        int at = hn_host_at(host, os);
+
+        assert_true(at >= 0);
+        return &host->nodes[at];
+}
+
 void host_distance(struct hn_host *host, unsigned a, unsigned b, unsigned distance)
 {
         host->distances[a * host->n_nodes + b] = distance;
@@ -76,24 +84,27 @@ void host_distance(struct hn_host *host, unsigned a, unsigned b, unsigned distan
 
 void host_memory(struct hn_host *host, unsigned node, uint64_t memory_kib)
 {
-        host->nodes[node].memory_kib = memory_kib;
-        host->nodes[node].free_kib = memory_kib;
+        node_of(host, node)->memory_kib = memory_kib;
+        node_of(host, node)->free_kib = memory_kib;
 }
 
 void host_pool(struct hn_host *host, unsigned node, uint64_t page_kib, uint64_t pages)
 {
-        struct hn_node *n = &host->nodes[node];
+        struct hn_node *n = node_of(host, node);
 
+        n->pools = reallocarray(n->pools, n->n_pools + 1, sizeof *n->pools);
+        assert_non_null(n->pools);
         n->pools[n->n_pools++] = (struct hn_pool) { page_kib, pages, pages };
 }
 
 void host_no_cpus(struct hn_host *host, unsigned node)
 {
+        struct hn_node *n = node_of(host, node);
         size_t kept = 0;
 
-        host->nodes[node].role = HN_NODE_NO_CPUS;
-        hwloc_bitmap_zero(host->nodes[node].cpus);
-        host->nodes[node].n_cores = host->nodes[node].n_threads = 0;
+        n->role = HN_NODE_NO_CPUS;
+        hwloc_bitmap_zero(n->cpus);
+        n->n_cores = n->n_threads = 0;
         for (size_t i = 0; i < host->n_cores; i++) {
                 if (host->cores[i].node == node)
                         hwloc_bitmap_free(host->cores[i].threads);
@@ -274,6 +285,15 @@ static uint64_t room_of(const struct scene *scene, const struct hn_request *requ
         return room > promised ? room - promised : 0;
 }
 
+static bool has_huge_pages(const struct hn_request *request)
+{
+        bool has = request->page_kib || request->page_default;
+
+        for (size_t i = 0; i < request->n_cells; i++)
+                has |= request->cells[i].page_kib != 0;
+        return has;
+}
+
 static void check_promises(const struct scene *scene, const struct hn_request *request,
                            const struct hn_decision *decision)
 {
@@ -298,7 +318,7 @@ static void check_promises(const struct scene *scene, const struct hn_request *r
         gib = cells / GIB + (cells % GIB ? 1 : 0);
         cells += 32 * MIB + (gib > 1 ? gib - 1 : 0) * 8 * MIB;
         assert_int_equal(milli, request->vcpus_max * 1000);
-        if (request->page_kib || request->page_default)
+        if (has_huge_pages(request))
                 assert_true(memory >= cells); /* whole pages */
         else
                 assert_int_equal(memory, cells);
