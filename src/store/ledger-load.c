@@ -78,7 +78,7 @@ static bool is_entry_name(const char *name)
         if (strlen(name) != HN_UUID_LENGTH + strlen(SUFFIX) || strcmp(name + HN_UUID_LENGTH, SUFFIX) != 0)
                 return false;
         memcpy(uuid, name, HN_UUID_LENGTH);
-        return hn_uuid_canonical(uuid, canonical) == 0 && strcmp(uuid, canonical) == 0;
+        return hn_uuid_canonical(uuid, canonical) == 0;
 }
 
 /* The temporary of a writer that was killed (model/root.c): whoever writes has the lock, and that is us. */

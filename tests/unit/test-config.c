@@ -162,6 +162,18 @@ static void names_what_it_does_not_know(void **state)
                             "\"Auto\" is not auto, minimal or never");
 }
 
+static void names_faults_once_in_a_section_begun_twice(void **state)
+{
+        struct tree *tree = *state;
+        HN_FREE char *faults = NULL;
+
+        tree_put(tree, MAIN, "[placement]\na = 1\n[other]\nb = 1\n[placement]\nsmt_percent = 9\n");
+        struct hn_policy policy = load(tree, &faults);
+        assert_int_equal(policy.smt_percent, 9);
+        assert_string_equal(faults, MAIN ": section \"placement\", key \"a\": unknown\n"
+                            MAIN ": section \"other\", key \"b\": unknown");
+}
+
 static void is_stopped_by_no_kind_of_file(void **state)
 {
         struct tree *tree = *state;
@@ -230,6 +242,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(passes_over_a_broken_file_and_names_it, setup, teardown),
                 cmocka_unit_test_setup_teardown(passes_over_wrong_values_and_names_them, setup, teardown),
                 cmocka_unit_test_setup_teardown(names_what_it_does_not_know, setup, teardown),
+                cmocka_unit_test_setup_teardown(names_faults_once_in_a_section_begun_twice, setup, teardown),
                 cmocka_unit_test_setup_teardown(is_stopped_by_no_kind_of_file, setup, teardown),
                 cmocka_unit_test_setup_teardown(says_only_so_much, setup, teardown),
                 cmocka_unit_test_setup_teardown(reads_only_so_much, setup, teardown),

@@ -94,7 +94,8 @@ static void finds_nothing_where_no_guest_is(void **state)
         static const char *const texts[] = {
                 "", "\n", "0::/\n", "0::/system.slice/ssh.service\n", "0::/user.slice/emulator\n",
                 "0::relative/emulator\n",
-                "4:cpuset:/machine/qemu/emulator\n", "0::/../machine.slice/guest/emulator\n", "0::/a/..\n",
+                "4:cpuset:/machine/qemu/emulator\n",
+                "0::/../cgroup/machine.slice/guest/emulator\n", "0::/a/..\n",
                 "0::/emulator\n", "0::/a.scope/emulator (deleted)\n", "10::/machine.slice/guest/emulator\n",
         };
         struct tree *tree = *state;

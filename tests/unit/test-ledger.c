@@ -150,6 +150,27 @@ static void keeps_absent_members_absent(void **state)
         assert_int_equal(hn_ledger_explanation(ledger, UUID_A, &why), -ENOENT);
 }
 
+static void gives_them_in_order(void **state)
+{
+        struct tree *tree = *state;
+        HN_LEDGER struct hn_ledger *ledger = open_locked(tree);
+        struct hn_entry **entries = NULL;
+        size_t n = 0;
+
+        for (unsigned i = 0; i < 70; i++) {
+                char uuid[HN_UUID_LENGTH + 1];
+
+                (void) snprintf(uuid, sizeof uuid, "%08x-4e5f-4a6b-8c7d-00000000000a", i * 37 % 70);
+                HN_ENTRY struct hn_entry *entry = make_entry(uuid, "web");
+                assert_int_equal(hn_ledger_put(ledger, entry, NULL), 0);
+        }
+        assert_int_equal(hn_ledger_load(ledger, &entries, &n), 0);
+        assert_int_equal(n, 70);
+        for (size_t i = 1; i < n; i++)
+                assert_true(strcmp(entries[i - 1]->placement->uuid, entries[i]->placement->uuid) < 0);
+        hn_entries_free(entries, n);
+}
+
 static void removes_entry_and_explanation_once(void **state)
 {
         struct tree *tree = *state;
@@ -229,7 +250,9 @@ static void passes_over_all_that_is_no_entry(void **state)
         tree_put(tree, FILE_OF(UUID_N "2"), large);
         tree_put(tree, FILE_OF(UUID_N "3"), "[]");
         tree_put(tree, FILE_OF(UUID_N "4") "/x", "a folder");
-        assert_int_equal(symlinkat(UUID_A ".json", tree->root.fd, BELOW_ROOT(FILE_OF(UUID_C))), 0);
+        HN_FREE char *c = good_text(UUID_C);
+        tree_put(tree, "/etc/elsewhere", c);
+        assert_int_equal(symlinkat("../../../etc/elsewhere", tree->root.fd, BELOW_ROOT(FILE_OF(UUID_C))), 0);
         assert_int_equal(mkfifoat(tree->root.fd, BELOW_ROOT(FILE_OF(UUID_N "5")), 0600), 0);
 
         assert_int_equal(hn_ledger_load(ledger, &entries, &n), 0);
@@ -385,6 +408,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(takes_only_uuids_as_file_names, setup, teardown),
                 cmocka_unit_test_setup_teardown(gives_back_what_was_put, setup, teardown),
                 cmocka_unit_test_setup_teardown(keeps_absent_members_absent, setup, teardown),
+                cmocka_unit_test_setup_teardown(gives_them_in_order, setup, teardown),
                 cmocka_unit_test_setup_teardown(removes_entry_and_explanation_once, setup, teardown),
                 cmocka_unit_test_setup_teardown(refuses_what_it_could_not_read_back, setup, teardown),
                 cmocka_unit_test_setup_teardown(passes_over_all_that_is_no_entry, setup, teardown),
