@@ -28,8 +28,9 @@ struct hn_ledger;
 
 /* `dir` NULL: /run/homenode below root, made 0700 where missing; `root` must outlive the ledger.  Otherwise
  * a folder (of the running system, made where missing) with the entries themselves, or a copy of
- * /run/homenode, with lock and explain/ in it: the command's --ledger.  Such a folder may have been copied from another host or boot: its entries
- * count as they are. -EACCES, -EROFS, -ENOSPC and others: the folder can't be had. */
+ * /run/homenode, with lock and explain/ in it: the command's --ledger.  Such a folder may have been copied
+ * from another host or boot: its entries count as they are. -EACCES, -EROFS, -ENOSPC and others: the folder
+ * can't be had. */
 int hn_ledger_open(const struct hn_root *root, const char *dir, struct hn_ledger **ret);
 void hn_ledger_close(struct hn_ledger *ledger);
 HN_DEFINE_CLEANUP(struct hn_ledger *, hn_ledger_close, hn_cleanup_ledger)
