@@ -114,8 +114,7 @@ static const char *const bad_hosts[] = {
         "{ \"version\": 1, \"nodes\": [ { \"node\": 1, \"free_kib\": -1 } ] }",
         "{ \"version\": 1, \"nodes\": [ { \"node\": 1, \"free_kib\": \"1\" } ] }",
         "{ \"version\": 1, \"nodes\": [ { \"node\": 1, \"pools\": {} } ] }",
-        "{ \"version\": 1, \"nodes\": [ { \"node\": 0, \"free_kib\": 3 },"
-        "                             { \"node\": 9, \"pools\": [ {} ] } ] }",
+        "{ \"version\": 1, \"nodes\": [ { \"node\": 0, \"free_kib\": 3 }, { \"node\": 9, \"pools\": 1 } ] }",
 };
 
 static const char *const bad_loads[] = {
