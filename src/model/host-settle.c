@@ -11,6 +11,7 @@ struct settling {
         const struct hn_facts *facts;
         struct hn_host *host;
         hwloc_bitmap_t usable; /* allowed, online, not isolated */
+        hwloc_bitmap_t isolated; /* allowed, online, isolated */
         int *home_of;          /* index of the home node by CPU, -1: not for guests */
 };
 
@@ -46,7 +47,9 @@ static int settle_node(const struct settling *s, const struct hn_fact_node *from
         to->n_pools = from->n_pools;
         to->pools = hn_array_copy(from->pools, from->n_pools, sizeof *from->pools);
         to->cpus = hwloc_bitmap_alloc();
-        if (!to->pools || !to->cpus)
+        to->isolated = hwloc_bitmap_alloc();
+        if (!to->pools || !to->cpus || !to->isolated ||
+            hwloc_bitmap_and(to->isolated, from->cpus, s->isolated) < 0)
                 return -ENOMEM;
         if (to->role != HN_NODE_HOME)
                 return 0;
@@ -85,7 +88,8 @@ static int settle_memoryless(const struct settling *s)
                 if (!home)
                         continue;
                 if (hwloc_bitmap_and(cpus, s->facts->nodes[at].cpus, s->usable) < 0 ||
-                    hwloc_bitmap_or(home->cpus, home->cpus, cpus) < 0)
+                    hwloc_bitmap_or(home->cpus, home->cpus, cpus) < 0 ||
+                    hwloc_bitmap_or(home->isolated, home->isolated, s->host->nodes[at].isolated) < 0)
                         return -ENOMEM;
         }
         return 0;
@@ -197,21 +201,23 @@ static int copy_plain(const struct hn_facts *facts, struct hn_host *host)
                host->allowed_cpus && host->allowed_nodes ? 0 : -ENOMEM;
 }
 
-static int find_usable(const struct hn_facts *facts, hwloc_bitmap_t *ret)
+static int find_usable(const struct hn_facts *facts, hwloc_bitmap_t *ret_usable, hwloc_bitmap_t *ret_isolated)
 {
-        HN_BITMAP hwloc_bitmap_t usable = hwloc_bitmap_alloc();
+        HN_BITMAP hwloc_bitmap_t usable = hwloc_bitmap_alloc(), isolated = hwloc_bitmap_alloc();
 
-        if (!usable || hwloc_bitmap_andnot(usable, facts->allowed_cpus, facts->offline) < 0 ||
+        if (!usable || !isolated || hwloc_bitmap_andnot(usable, facts->allowed_cpus, facts->offline) < 0 ||
+            hwloc_bitmap_and(isolated, usable, facts->isolated) < 0 ||
             hwloc_bitmap_andnot(usable, usable, facts->isolated) < 0)
                 return -ENOMEM;
-        *ret = HN_TAKE(usable);
+        *ret_usable = HN_TAKE(usable);
+        *ret_isolated = HN_TAKE(isolated);
         return 0;
 }
 
 int hn_host_settle(struct hn_facts *facts, struct hn_host **ret)
 {
         HN_HOST struct hn_host *host = calloc(1, sizeof *host);
-        HN_BITMAP hwloc_bitmap_t usable = NULL;
+        HN_BITMAP hwloc_bitmap_t usable = NULL, isolated = NULL;
         HN_FREE int *home_of = calloc(HN_IDSET_LIMIT, sizeof *home_of);
         struct settling s;
         int r;
@@ -223,11 +229,11 @@ int hn_host_settle(struct hn_facts *facts, struct hn_host **ret)
         memset(home_of, -1, HN_IDSET_LIMIT * sizeof *home_of);
         r = copy_plain(facts, host);
         if (r >= 0)
-                r = find_usable(facts, &usable);
+                r = find_usable(facts, &usable, &isolated);
         if (r < 0)
                 return r;
 
-        s = (struct settling) { .facts = facts, .host = host, .usable = usable, .home_of = home_of };
+        s = (struct settling) { .facts = facts, .host = host, .usable = usable, .isolated = isolated, .home_of = home_of };
         r = settle_nodes(&s);
         if (r >= 0)
                 r = settle_cores(&s);

@@ -9,6 +9,7 @@ void hn_host_free(struct hn_host *host)
                 return;
         for (size_t i = 0; i < host->n_nodes; i++) {
                 hwloc_bitmap_free(host->nodes[i].cpus);
+                hwloc_bitmap_free(host->nodes[i].isolated);
                 free(host->nodes[i].pools);
         }
         for (size_t i = 0; i < host->n_cores; i++)

@@ -56,6 +56,7 @@ struct hn_device {
 struct hn_node {
         unsigned os;
         enum hn_node_role role;
+        hwloc_bitmap_t isolated; /* isolated CPUs that count here: users may pin to those; NULL: none known */
         hwloc_bitmap_t cpus;   /* for guests, with those of memory-less nodes that count here; empty if no home */
         uint64_t memory_kib;   /* for ordinary pages: what the huge page pools hold is not in it */
         uint64_t free_kib;     /* free and cheaply reclaimable; equals memory_kib on an idle (recorded) host.

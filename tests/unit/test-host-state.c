@@ -82,6 +82,8 @@ static void sets_change_cpus_cores_and_roles(void **state)
         assert_int_equal(host->nodes[0].n_cores, 2);
         assert_int_equal(host->nodes[0].n_threads, 2);
         assert_set(host->cores[0].threads, "0");
+        assert_set(host->nodes[0].isolated, "1");
+        assert_set(host->nodes[1].isolated, "");
 
         assert_int_equal(apply(host, "{ \"version\": 1, \"allowed_cpus\": \"0-3\" }"), 0);
         assert_int_equal(host->nodes[1].role, HN_NODE_FORBIDDEN);
