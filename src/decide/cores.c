@@ -112,12 +112,11 @@ static int pin_core(const struct picking *p, const struct hn_core *core, hwloc_c
 /* The vCPUs of one guest core within a cell that the user has not pinned. */
 static int core_vcpus(const struct hn_task *task, hwloc_const_bitmap_t cell, int first, hwloc_bitmap_t ret)
 {
-        int core = first / (int) task->guest_threads;
+        int threads = (int) task->guest_threads, end = (first / threads + 1) * threads;
 
         hwloc_bitmap_zero(ret);
-        HN_IDSET_FOREACH(vcpu, cell)
-                if (vcpu / (int) task->guest_threads == core && !hn_user_cpus(task->request, (unsigned) vcpu)
-                    && hwloc_bitmap_set(ret, (unsigned) vcpu) < 0)
+        for (int vcpu = first; vcpu >= 0 && vcpu < end; vcpu = hwloc_bitmap_next(cell, vcpu))
+                if (!task->user_cpus[vcpu] && hwloc_bitmap_set(ret, (unsigned) vcpu) < 0)
                         return -ENOMEM;
         return 0;
 }
@@ -137,7 +136,7 @@ static int pin_cell(struct picking *p, const struct hn_placed_cell *cell, size_t
                 const struct hn_core *core;
                 int r;
 
-                if (hn_user_cpus(p->task->request, (unsigned) vcpu) || vcpu / (int) p->task->guest_threads == last)
+                if (p->task->user_cpus[vcpu] || vcpu / (int) p->task->guest_threads == last)
                         continue;
                 last = vcpu / (int) p->task->guest_threads;
                 core = pick(p);

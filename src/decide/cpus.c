@@ -84,45 +84,44 @@ static int choose_cell(const struct hn_task *task, size_t i, struct hn_placed_ce
 }
 
 /* Those of the CPUs that guests may use. */
-static int usable_part(const struct hn_host *host, hwloc_const_bitmap_t cpus, hwloc_bitmap_t ret)
+static int usable_part(const struct hn_task *task, hwloc_const_bitmap_t cpus, hwloc_bitmap_t ret)
 {
+        hwloc_bitmap_zero(ret);
         HN_IDSET_FOREACH(cpu, cpus)
-                if (hn_cpu_home(host, (unsigned) cpu) >= 0 && hwloc_bitmap_set(ret, (unsigned) cpu) < 0)
+                if (hn_task_home(task, cpu) >= 0 && hwloc_bitmap_set(ret, (unsigned) cpu) < 0)
                         return -ENOMEM;
         return 0;
 }
 
 static int add_user_pins(const struct hn_task *task, struct hn_placement *placement)
 {
-        const struct hn_request *request = task->request;
+        HN_BITMAP hwloc_bitmap_t usable = hwloc_bitmap_alloc();
+        hwloc_const_bitmap_t last = NULL;
+        int r = usable ? 0 : -ENOMEM;
 
-        for (unsigned vcpu = 0; vcpu < request->vcpus_max; vcpu++) {
-                hwloc_const_bitmap_t cpus = hn_user_cpus(request, vcpu);
-                HN_BITMAP hwloc_bitmap_t usable = NULL;
-                int r;
+        for (unsigned vcpu = 0; r >= 0 && vcpu < task->request->vcpus_max; vcpu++) {
+                hwloc_const_bitmap_t cpus = task->user_cpus[vcpu];
 
                 if (!cpus)
                         continue;
-                usable = hwloc_bitmap_alloc();
-                if (!usable)
-                        return -ENOMEM;
-                r = usable_part(task->ground->host, cpus, usable);
+                if (cpus != last)
+                        r = usable_part(task, cpus, usable);
                 if (r >= 0)
                         r = hn_cores_add_vcpu(placement, vcpu, usable);
-                if (r < 0)
-                        return r;
+                last = cpus;
         }
-        return 0;
+        return r;
 }
 
 /* Cores that a vCPU of this domain has for itself. */
-static int own_cores(const struct hn_host *host, const struct hn_placement *placement, hwloc_bitmap_t ret)
+static int own_cores(const struct hn_ground *ground, const struct hn_placement *placement, hwloc_bitmap_t ret)
 {
-        for (size_t v = 0; v < placement->n_vcpu_cpus; v++)
-                for (size_t i = 0; i < host->n_cores; i++)
-                        if (hwloc_bitmap_isincluded(placement->vcpu_cpus[v].cpus, host->cores[i].threads)
-                            && hwloc_bitmap_or(ret, ret, host->cores[i].threads) < 0)
-                                return -ENOMEM;
+        for (size_t v = 0; v < placement->n_vcpu_cpus; v++) {
+                const struct hn_core *core = hn_ground_core(ground, placement->vcpu_cpus[v].cpus);
+
+                if (core && hwloc_bitmap_or(ret, ret, core->threads) < 0)
+                        return -ENOMEM;
+        }
         return 0;
 }
 
@@ -138,12 +137,12 @@ static int choose_emulator(const struct hn_task *task, struct hn_placement *plac
         if (!own)
                 return -ENOMEM;
         if (request->emulator_pin || request->vcpu_cpuset)
-                return usable_part(task->ground->host,
-                                   request->emulator_pin ? request->emulator_pin : request->vcpu_cpuset, cpus);
+                return usable_part(task, request->emulator_pin ? request->emulator_pin : request->vcpu_cpuset,
+                                   cpus);
         for (size_t i = 0; i < placement->n_cells; i++)
                 if (hwloc_bitmap_or(cpus, cpus, placement->cells[i].cpus) < 0)
                         return -ENOMEM;
-        r = own_cores(task->ground->host, placement, own);
+        r = own_cores(task->ground, placement, own);
         if (r < 0)
                 return r;
         if (hwloc_bitmap_isincluded(cpus, own))

@@ -71,33 +71,40 @@ static int check_wishes(struct deciding *d, bool *ret_refused)
         return 0;
 }
 
-static int add_home(const struct hn_host *host, unsigned cpu, hwloc_bitmap_t nodes)
+/* Nodes of the CPUs that the user gave the vCPUs. */
+static int pinned_nodes(const struct hn_task *task, hwloc_bitmap_t nodes)
 {
-        int at = hn_cpu_home(host, cpu);
+        hwloc_const_bitmap_t last = NULL;
 
-        return at >= 0 && hwloc_bitmap_set(nodes, host->nodes[at].os) < 0 ? -ENOMEM : 0;
+        for (unsigned vcpu = 0; vcpu < task->request->vcpus_max; vcpu++) {
+                hwloc_const_bitmap_t cpus = task->user_cpus[vcpu];
+
+                if (!cpus || cpus == last)
+                        continue;
+                last = cpus;
+                HN_IDSET_FOREACH(cpu, cpus) {
+                        int at = hn_ground_at(task->ground, cpu);
+
+                        if (at >= 0 && hwloc_bitmap_set(nodes, task->ground->host->nodes[at].os) < 0)
+                                return -ENOMEM;
+                }
+        }
+        return 0;
 }
 
 /* Where a domain that is left to libvirt is likely to lie: where its numatune or pins say, or anywhere. */
 static int likely_nodes(const struct deciding *d, hwloc_bitmap_t *ret)
 {
         const struct hn_host *host = d->situation->host;
-        const struct hn_request *request = d->request;
         HN_BITMAP hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
         int r = 0;
 
         if (!nodes)
                 return -ENOMEM;
-        if (request->numatune_nodes && hwloc_bitmap_copy(nodes, request->numatune_nodes) < 0)
-                return -ENOMEM;
-        for (unsigned v = 0; !request->numatune_nodes && r >= 0 && v < request->vcpus_max; v++) {
-                hwloc_const_bitmap_t cpus = hn_user_cpus(request, v);
-
-                if (cpus)
-                        HN_IDSET_FOREACH(cpu, cpus)
-                                if (r >= 0)
-                                        r = add_home(host, (unsigned) cpu, nodes);
-        }
+        if (!d->request->numatune_nodes)
+                r = pinned_nodes(d->task, nodes);
+        else if (hwloc_bitmap_copy(nodes, d->request->numatune_nodes) < 0)
+                r = -ENOMEM;
         for (size_t at = 0; r >= 0 && at < host->n_nodes; at++)
                 if (hwloc_bitmap_isset(nodes, host->nodes[at].os)) {
                         *ret = HN_TAKE(nodes);
@@ -176,6 +183,17 @@ static int say_where(struct deciding *d, const struct hn_found *best, size_t n_o
                            d->shape->given ? "" : ": the fewest that hold it");
 }
 
+/* Cells are bound to their nodes: what is plugged in later has to find room there. */
+static int say_hotplug(struct deciding *d)
+{
+        char most[HN_TEXT_SIZE];
+
+        if (d->request->memory_max_kib <= d->request->memory_kib || d->shape->n_cells < 2)
+                return 0;
+        return hn_text_add(&d->note, "memory plugged in later, up to %s, is not reserved",
+                           hn_text_size(d->request->memory_max_kib, most));
+}
+
 static int keep_runner_up(struct deciding *d, const struct hn_found *second)
 {
         hwloc_bitmap_t set;
@@ -200,6 +218,8 @@ static int accept(struct deciding *d, struct hn_layout *layout, const struct hn_
         r = hn_place_layout(layout, &d->decision->placement, &d->note);
         if (r >= 0)
                 r = say_where(d, &search->best, d->task->n_open);
+        if (r >= 0)
+                r = say_hotplug(d);
         if (r >= 0)
                 r = keep_runner_up(d, &search->second);
         if (r < 0)

@@ -37,7 +37,7 @@ static int check_pin(struct hn_task *task, hwloc_const_bitmap_t cpus, const char
         if (!cpus || task->obstacle)
                 return 0;
         HN_IDSET_FOREACH(cpu, cpus)
-                if (hn_cpu_home(task->ground->host, (unsigned) cpu) >= 0)
+                if (hn_task_home(task, cpu) >= 0)
                         return 0;
         r = hn_idset_format(cpus, &list);
         if (r < 0)
@@ -66,16 +66,20 @@ static int check_all(struct hn_task *task)
 /* Home nodes of the CPUs that the user gave the cell's vCPUs; stays empty without pins. */
 static int pinned_nodes(const struct hn_task *task, size_t cell, hwloc_bitmap_t ret)
 {
-        const struct hn_host *host = task->ground->host;
+        hwloc_const_bitmap_t last = NULL;
 
         HN_IDSET_FOREACH(vcpu, task->shape->cells[cell].vcpus) {
-                hwloc_const_bitmap_t cpus = hn_user_cpus(task->request, (unsigned) vcpu);
+                hwloc_const_bitmap_t cpus = task->user_cpus[vcpu];
 
-                for (size_t at = 0; cpus && at < host->n_nodes; at++)
-                        if (host->nodes[at].role == HN_NODE_HOME
-                            && hwloc_bitmap_intersects(cpus, host->nodes[at].cpus)
-                            && hwloc_bitmap_set(ret, host->nodes[at].os) < 0)
+                if (!cpus || cpus == last)
+                        continue;
+                last = cpus;
+                HN_IDSET_FOREACH(cpu, cpus) {
+                        int at = hn_task_home(task, cpu);
+
+                        if (at >= 0 && hwloc_bitmap_set(ret, task->ground->host->nodes[at].os) < 0)
                                 return -ENOMEM;
+                }
         }
         return 0;
 }
@@ -131,31 +135,39 @@ static int homes_of(const struct hn_host *host, hwloc_const_bitmap_t nodes, hwlo
         return 0;
 }
 
-/* A pinned vCPU runs on its CPUs evenly, the others float over the cell's nodes. */
-static void lay_vcpus(struct laying *l)
+/* A pinned vCPU runs on its CPUs evenly. */
+static void weigh_pin(const struct laying *l, hwloc_const_bitmap_t cpus)
+{
+        memset(l->weights, 0, l->host->n_nodes * sizeof *l->weights);
+        HN_IDSET_FOREACH(cpu, cpus) {
+                int at = hn_task_home(l->task, cpu);
+
+                if (at >= 0)
+                        l->weights[at]++;
+        }
+        (void) hn_split(1000, 1, l->weights, NULL, l->host->n_nodes, l->caps);
+}
+
+static void lay_vcpus(const struct laying *l)
 {
         const struct hn_need *need = &l->task->needs[l->cell];
         size_t n = l->host->n_nodes;
+        hwloc_const_bitmap_t last = NULL;
         uint64_t floating = 0;
 
         HN_IDSET_FOREACH(vcpu, l->task->shape->cells[l->cell].vcpus) {
-                hwloc_const_bitmap_t cpus = hn_user_cpus(l->task->request, (unsigned) vcpu);
+                hwloc_const_bitmap_t cpus = l->task->user_cpus[vcpu];
 
-                if (!cpus) {
-                        floating += 1000;
+                floating += cpus ? 0 : 1000;
+                if (!cpus)
                         continue;
-                }
-                memset(l->weights, 0, n * sizeof *l->weights);
-                HN_IDSET_FOREACH(cpu, cpus) {
-                        int at = hn_cpu_home(l->host, (unsigned) cpu);
-
-                        if (at >= 0)
-                                l->weights[at]++;
-                }
-                (void) hn_split(1000, 1, l->weights, NULL, n, l->caps);
+                if (cpus != last)
+                        weigh_pin(l, cpus);
+                last = cpus;
                 for (size_t at = 0; at < n; at++)
                         l->milli[at] += l->caps[at];
         }
+        /* the others float over the cell's nodes */
         for (size_t at = 0; at < n; at++)
                 l->weights[at] = hwloc_bitmap_isset(need->fixed, l->host->nodes[at].os)
                                          ? l->ground->nodes[at].capacity_milli : 0;

@@ -24,6 +24,7 @@ void hn_ground_free(struct hn_ground *ground)
         for (size_t at = 0; ground->nodes && at < ground->host->n_nodes; at++)
                 free(ground->nodes[at].parts);
         free(ground->nodes);
+        free(ground->cpus);
         free(ground->slow);
         free(ground->pages);
         free(ground->totals);
@@ -38,6 +39,57 @@ size_t hn_ground_kind(const struct hn_ground *ground, uint64_t page_kib)
         for (size_t i = 0; i < ground->n_pages; i++)
                 if (ground->pages[i] == page_kib)
                         return i;
+        return 0;
+}
+
+int hn_ground_at(const struct hn_ground *ground, int cpu)
+{
+        return cpu >= 0 && (size_t) cpu < ground->n_cpus ? ground->cpus[cpu].at : -1;
+}
+
+const struct hn_core *hn_ground_core(const struct hn_ground *ground, hwloc_const_bitmap_t cpus)
+{
+        int cpu = hwloc_bitmap_first(cpus);
+        int core = cpu >= 0 && (size_t) cpu < ground->n_cpus ? ground->cpus[cpu].core : -1;
+
+        if (core < 0 || !hwloc_bitmap_isincluded(cpus, ground->host->cores[core].threads))
+                return NULL;
+        return &ground->host->cores[core];
+}
+
+static void map_set(struct hn_ground *ground, hwloc_const_bitmap_t set, size_t at)
+{
+        if (set)
+                HN_IDSET_FOREACH(cpu, set)
+                        ground->cpus[cpu].at = (int) at;
+}
+
+static int map_cpus(struct hn_ground *ground)
+{
+        const struct hn_host *host = ground->host;
+        int last = -1;
+
+        for (size_t at = 0; at < host->n_nodes; at++) {
+                const struct hn_node *node = &host->nodes[at];
+                int a = hwloc_bitmap_last(node->cpus), b = node->isolated ? hwloc_bitmap_last(node->isolated) : -1;
+
+                last = a > last ? a : last;
+                last = b > last ? b : last;
+        }
+        ground->n_cpus = (size_t) (last + 1);
+        ground->cpus = calloc(ground->n_cpus + 1, sizeof *ground->cpus);
+        if (!ground->cpus)
+                return -ENOMEM;
+        for (size_t cpu = 0; cpu < ground->n_cpus; cpu++)
+                ground->cpus[cpu] = (struct hn_ground_cpu) { .at = -1, .core = -1 };
+        for (size_t at = 0; at < host->n_nodes; at++) {
+                map_set(ground, host->nodes[at].isolated, at);
+                map_set(ground, host->nodes[at].cpus, at);
+        }
+        for (size_t i = 0; i < host->n_cores; i++)
+                HN_IDSET_FOREACH(cpu, host->cores[i].threads)
+                        if ((size_t) cpu < ground->n_cpus)
+                                ground->cpus[cpu].core = (int) i;
         return 0;
 }
 
@@ -200,10 +252,9 @@ static int fill_taken(struct hn_ground *ground, const struct hn_request *request
                 for (size_t v = 0; hn_ground_counts(placement, request) && v < placement->n_vcpu_cpus; v++) {
                         hwloc_const_bitmap_t cpus = placement->vcpu_cpus[v].cpus;
 
-                        for (size_t c = 0; c < ground->host->n_cores; c++)
-                                if (hwloc_bitmap_isincluded(cpus, ground->host->cores[c].threads)
-                                    && hwloc_bitmap_or(ground->taken, ground->taken, cpus) < 0)
-                                        return -ENOMEM;
+                        if (hn_ground_core(ground, cpus)
+                            && hwloc_bitmap_or(ground->taken, ground->taken, cpus) < 0)
+                                return -ENOMEM;
                 }
         }
         return 0;
@@ -257,6 +308,9 @@ int hn_ground_new(const struct hn_situation *situation, const struct hn_request 
         fill_shares(ground);
         fill_slow(ground);
         fill_devices(ground, request);
+        r = map_cpus(ground);
+        if (r < 0)
+                return r;
         r = fill_taken(ground, request);
         if (r < 0)
                 return r;

@@ -16,6 +16,12 @@ struct hn_cache_part {
         uint64_t crowd_milli;    /* vCPUs × 1000 of other domains that run behind it */
 };
 
+/* What a CPU counts to, by its number. */
+struct hn_ground_cpu {
+        int at;    /* node; isolated CPUs count as well: users pin to them.  -1: none */
+        int core;  /* into host->cores, -1: none that floating vCPUs may use */
+};
+
 struct hn_ground_node {
         const struct hn_node *node;
         uint64_t capacity_milli;  /* vCPUs × 1000; 0: no home */
@@ -37,6 +43,8 @@ struct hn_ground {
         const struct hn_policy *policy;
         double weight;               /* of the domain itself */
         struct hn_ground_node *nodes; /* by `at` */
+        struct hn_ground_cpu *cpus;
+        size_t n_cpus;
         double *slow;                /* n × n: slowdown of an access between two nodes */
         uint64_t *pages;             /* the page sizes that matter; pages[0] is 0: ordinary memory */
         size_t n_pages;
@@ -56,6 +64,12 @@ HN_DEFINE_CLEANUP(struct hn_ground *, hn_ground_free, hn_cleanup_ground)
 
 /* Index into pages[] of a page size; 0 where it is not there. */
 size_t hn_ground_kind(const struct hn_ground *ground, uint64_t page_kib);
+
+/* Index of the node that a CPU counts to, -1: guests may not use it. */
+int hn_ground_at(const struct hn_ground *ground, int cpu);
+
+/* The core that holds all of these CPUs, NULL: none does. */
+const struct hn_core *hn_ground_core(const struct hn_ground *ground, hwloc_const_bitmap_t cpus);
 
 /* Splits the caches over the nodes and counts who runs behind them (caches.c).  -ENOMEM. */
 int hn_ground_caches(struct hn_ground *ground, const struct hn_request *request);

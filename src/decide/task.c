@@ -15,6 +15,7 @@ void hn_task_free(struct hn_task *task)
                 hwloc_bitmap_free(task->needs[i].fixed);
         hn_ground_free(task->ground);
         free(task->needs);
+        free(task->user_cpus);
         free(task->open);
         free(task->seats);
         free(task->nodes);
@@ -25,20 +26,26 @@ void hn_task_free(struct hn_task *task)
         free(task);
 }
 
-hwloc_const_bitmap_t hn_user_cpus(const struct hn_request *request, unsigned vcpu)
+static int fill_user_cpus(struct hn_task *task)
 {
+        const struct hn_request *request = task->request;
+
+        task->user_cpus = calloc(request->vcpus_max + (size_t) 1, sizeof *task->user_cpus);
+        if (!task->user_cpus)
+                return -ENOMEM;
+        for (unsigned vcpu = 0; vcpu < request->vcpus_max; vcpu++)
+                task->user_cpus[vcpu] = request->vcpu_cpuset;
         for (size_t i = 0; i < request->n_vcpu_pins; i++)
-                if (request->vcpu_pins[i].id == vcpu)
-                        return request->vcpu_pins[i].cpus;
-        return request->vcpu_cpuset;
+                if (request->vcpu_pins[i].id < request->vcpus_max)
+                        task->user_cpus[request->vcpu_pins[i].id] = request->vcpu_pins[i].cpus;
+        return 0;
 }
 
-int hn_cpu_home(const struct hn_host *host, unsigned cpu)
+int hn_task_home(const struct hn_task *task, int cpu)
 {
-        for (size_t at = 0; at < host->n_nodes; at++)
-                if (host->nodes[at].role == HN_NODE_HOME && hwloc_bitmap_isset(host->nodes[at].cpus, cpu))
-                        return (int) at;
-        return -1;
+        int at = hn_ground_at(task->ground, cpu);
+
+        return at >= 0 && task->ground->host->nodes[at].role == HN_NODE_HOME ? at : -1;
 }
 
 /* Guest cores of a cell, of the vCPUs that the user has not pinned. */
@@ -50,7 +57,7 @@ static size_t count_cores(const struct hn_task *task, const struct hn_shape_cell
         HN_IDSET_FOREACH(vcpu, cell->vcpus) {
                 int core = vcpu / (int) task->guest_threads;
 
-                if (hn_user_cpus(task->request, (unsigned) vcpu) || core == last)
+                if (task->user_cpus[vcpu] || core == last)
                         continue;
                 last = core;
                 n++;
@@ -121,7 +128,9 @@ int hn_task_new(const struct hn_situation *situation, const struct hn_request *r
         task->guest_threads = shape->topology.threads ? shape->topology.threads : 1;
         if (request->topology.threads)
                 task->guest_threads = hn_guest_threads(situation->host, request);
-        r = hn_ground_new(situation, request, shape, &task->ground);
+        r = fill_user_cpus(task);
+        if (r >= 0)
+                r = hn_ground_new(situation, request, shape, &task->ground);
         if (r < 0)
                 return r;
         task->needs = calloc(shape->n_cells, sizeof *task->needs);

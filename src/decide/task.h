@@ -23,6 +23,7 @@ struct hn_task {
         struct hn_ground *ground;    /* after fixed cells: its rooms are what is left for the open ones */
         struct hn_need *needs;       /* one per cell */
         size_t n_needs;
+        hwloc_const_bitmap_t *user_cpus; /* by vCPU: the CPUs that the user gave it, as written; NULL: none */
         size_t *open;                /* the cells to be placed, ascending */
         size_t n_open;
         struct hn_seat *seats;       /* of the fixed cells */
@@ -46,11 +47,8 @@ void hn_task_free(struct hn_task *task);
 HN_DEFINE_CLEANUP(struct hn_task *, hn_task_free, hn_cleanup_task)
 #define HN_TASK HN_CLEANUP(hn_cleanup_task)
 
-/* The CPUs that the user gave a vCPU, as written; NULL: none. */
-hwloc_const_bitmap_t hn_user_cpus(const struct hn_request *request, unsigned vcpu);
-
-/* Index of the home node that a CPU counts to, -1: none of this host's that guests may use. */
-int hn_cpu_home(const struct hn_host *host, unsigned cpu);
+/* Index of the home node that a CPU counts to, -1: none that guests may use. */
+int hn_task_home(const struct hn_task *task, int cpu);
 
 /* Lays fixed cells: fills seats, takes their memory off the ground, or sets the obstacle (fixed.c). */
 int hn_task_fix(struct hn_task *task);

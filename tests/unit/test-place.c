@@ -346,6 +346,21 @@ static void given_cells_go_together_where_they_fit(void **state)
         scene_free(scene);
 }
 
+static void memory_hotplug_is_said_and_not_reserved(void **state)
+{
+        struct scene *scene = scene_of(host_of(&four));
+        struct hn_request *request = vm(1, 16, 4 * GIB);
+        const struct hn_decision *d;
+
+        (void) state;
+        request->memory_max_kib = 100 * GIB;
+        d = scene_start(scene, request);
+        assert_non_null(strstr(d->reason, "100 GiB"));
+        assert_true(promise_on(d->placement, 0, 0)->memory_kib < 3 * GIB);
+        hn_request_free(request);
+        scene_free(scene);
+}
+
 static void asked_for_cells_are_on_as_many_nodes(void **state)
 {
         struct scene *scene = scene_of(host_of(&four));
@@ -508,6 +523,33 @@ static void pinned_with_no_room_at_home_gets_the_nearest_memory(void **state)
         scene_free(scene);
 }
 
+/* isolcpus is there for guests that are pinned by hand. */
+static void isolated_cpus_are_for_pins_only(void **state)
+{
+        struct scene *scene = scene_of(host_of(&four));
+        struct hn_node *node = &scene->host->nodes[2];
+        const struct hn_decision *d;
+
+        (void) state;
+        node->isolated = set_of("20-23");
+        hwloc_bitmap_andnot(node->cpus, node->cpus, node->isolated);
+        node->n_cores = node->n_threads = 4;
+        hwloc_bitmap_or(scene->host->isolated, scene->host->isolated, node->isolated);
+        for (size_t i = scene->host->n_cores; i-- > 0;)
+                if (hwloc_bitmap_intersects(scene->host->cores[i].threads, node->isolated)) {
+                        hwloc_bitmap_free(scene->host->cores[i].threads);
+                        scene->host->cores[i] = scene->host->cores[--scene->host->n_cores];
+                }
+        d = start_body(scene, UUID "<memory>1048576</memory><vcpu>2</vcpu><cputune>"
+                                   "<vcpupin vcpu='0' cpuset='20'/><vcpupin vcpu='1' cpuset='21'/></cputune>");
+        assert_int_equal(d->verdict, HN_PLACED);
+        assert_set(d->placement->home, "2");
+        assert_set(hn_placement_vcpu(d->placement, 1), "21");
+        assert_set(d->placement->cells[0].cpus, "16-19");
+        assert_set(d->placement->emulator_cpus, "16-19");
+        scene_free(scene);
+}
+
 /* A definition of a larger machine arrives. */
 static void pins_outside_of_the_host_are_left(void **state)
 {
@@ -665,6 +707,7 @@ int main(void)
                 cmocka_unit_test(huge_pages_are_counted_per_node),
                 cmocka_unit_test(its_own_placement_does_not_stand_in_the_way),
                 cmocka_unit_test(given_cells_go_together_where_they_fit),
+                cmocka_unit_test(memory_hotplug_is_said_and_not_reserved),
                 cmocka_unit_test(asked_for_cells_are_on_as_many_nodes),
                 cmocka_unit_test(bound_cells_stay_even_without_room),
                 cmocka_unit_test(all_bound_leaves_no_memory_set),
@@ -673,6 +716,7 @@ int main(void)
                 cmocka_unit_test(pins_make_the_home),
                 cmocka_unit_test(a_cpuset_pins_all_and_the_emulator),
                 cmocka_unit_test(pinned_with_no_room_at_home_gets_the_nearest_memory),
+                cmocka_unit_test(isolated_cpus_are_for_pins_only),
                 cmocka_unit_test(pins_outside_of_the_host_are_left),
                 cmocka_unit_test(soft_memory_has_no_set),
                 cmocka_unit_test(guest_cores_get_cores_of_their_own),

@@ -352,6 +352,7 @@ static void decisions_take_milliseconds(void **state)
                 struct hn_request *request = vm(i, 1 + roll(&dice, 4), GIB);
                 struct hn_decision *d = NULL;
 
+                request->wishes.pin_cores = i % 2;
                 assert_int_equal(hn_decide(&large->situation, request, &d), 0);
                 large->decisions[i] = d;
                 large->placements[i] = d->placement;

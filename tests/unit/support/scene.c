@@ -247,6 +247,8 @@ static void check_cpus(const struct scene *scene, const struct hn_request *reque
         HN_BITMAP hwloc_bitmap_t homes = hn_host_homes(scene->host);
         HN_BITMAP hwloc_bitmap_t usable = cpus_of(scene->host, homes), used = hwloc_bitmap_alloc();
 
+        if (user_fixed(request))
+                hwloc_bitmap_or(usable, usable, scene->host->isolated);
         for (size_t i = 0; i < placement->n_vcpu_cpus; i++) {
                 const struct hn_pin *pin = &placement->vcpu_cpus[i];
 
