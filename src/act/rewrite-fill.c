@@ -77,7 +77,8 @@ static int fill_distances(const struct hn_shape *shape, size_t at, xmlNode *cell
         if (!distances || hn_rewrite_close(cell) < 0)
                 return -ENOMEM;
         for (size_t other = 0; other < shape->n_cells; other++) {
-                last = last ? hn_rewrite_insert_after(last, "sibling") : hn_rewrite_insert(distances, "sibling");
+                last = last ? hn_rewrite_insert_after(last, "sibling")
+                            : hn_rewrite_insert(distances, "sibling");
                 if (!last || hn_rewrite_set_number(last, "id", other) < 0 ||
                     hn_rewrite_set_number(last, "value", shape->distances[at * shape->n_cells + other]) < 0)
                         return -ENOMEM;
@@ -267,7 +268,8 @@ int hn_fill_pins(struct hn_filling *filling)
                 return 0;
         r = fill_vcpu_pins(filling);
         if (r == 0 && !request->emulator_pin)
-                r = fill_pin(filling, "emulatorpin", NULL, 0, filling->decision->placement->emulator_cpus, &last);
+                r = fill_pin(filling, "emulatorpin", NULL, 0, filling->decision->placement->emulator_cpus,
+                             &last);
         return r < 0 ? r : fill_iothread_pins(filling);
 }
 

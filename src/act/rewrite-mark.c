@@ -58,7 +58,8 @@ static int strip_children(struct hn_account *account, const char *parent, bool k
         xmlNode *next;
         int r;
 
-        for (xmlNode *child = hn_xml_child(hn_xml_child(account->domain, parent), NULL); child; child = next) {
+        for (xmlNode *child = hn_xml_child(hn_xml_child(account->domain, parent), NULL); child;
+             child = next) {
                 next = hn_xml_next(child, NULL);
                 if (!hn_mark_covers(account->mark, child))
                         continue;

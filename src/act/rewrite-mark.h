@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The rewriting's account of what is homenode's in a document: gathered while elements are taken out, kept and
- * added, then written down as the mark.
+ * The rewriting's account of what is homenode's in a document: gathered while elements are taken out, kept
+ * and added, then written down as the mark.
  */
 #pragma once
 

@@ -8,12 +8,12 @@
 
 #define INDENT "  "
 
-/* libvirt's order of children, as far as homenode puts something between them.  Its schema takes any order. */
+/* libvirt's order of children, as far as homenode puts something between them.  Its schema takes any. */
 static const char *const in_domain[] = {
         "name", "uuid", "genid", "title", "description", "metadata", "maxMemory", "memory", "currentMemory",
-        "memoryBacking", "vcpu", "vcpus", "iothreads", "iothreadids", "defaultiothread", "blkiotune", "memtune",
-        "cputune", "numatune", "resource", "sysinfo", "bootloader", "bootloader_args", "os", "idmap", "features",
-        "cpu", NULL
+        "memoryBacking", "vcpu", "vcpus", "iothreads", "iothreadids", "defaultiothread", "blkiotune",
+        "memtune", "cputune", "numatune", "resource", "sysinfo", "bootloader", "bootloader_args", "os",
+        "idmap", "features", "cpu", NULL
 };
 static const char *const in_cpu[] = {
         "model", "vendor", "topology", "cache", "maxphysaddr", "feature", "numa", NULL

@@ -25,7 +25,8 @@ static int write_declaration(const xmlDoc *doc, xmlBuffer *buffer)
 
         if (doc->standalone == NO_DECLARATION)
                 return 0;
-        if (asprintf(&text, "<?xml version=\"%s\"%s%s?>\n", version, doc->encoding ? " encoding=\"UTF-8\"" : "",
+        if (asprintf(&text, "<?xml version=\"%s\"%s%s?>\n", version,
+                     doc->encoding ? " encoding=\"UTF-8\"" : "",
                      doc->standalone == 1 ? " standalone=\"yes\"" :
                      doc->standalone == 0 ? " standalone=\"no\"" : "") < 0) {
                 text = NULL;
@@ -150,7 +151,7 @@ static bool needs_renewal(const struct hn_filling *filling, const char *holder)
         return false;
 }
 
-/* Where this host has no place for the domain, nodes and CPUs of another host would only keep it from starting. */
+/* Where this host has no place for the domain, another host's nodes and CPUs only keep it from starting. */
 static int unbind(struct hn_account *account)
 {
         int r = hn_account_strip(account, HN_KEEP_CELLS);
@@ -203,8 +204,8 @@ static int compare(xmlDoc *doc, const char *before, bool *ret_changed)
         return 0;
 }
 
-static bool is_for_us(enum hn_rewrite_form form, enum hn_definition definition, const struct hn_request *request,
-                      const struct hn_decision *decision)
+static bool is_for_us(enum hn_rewrite_form form, enum hn_definition definition,
+                      const struct hn_request *request, const struct hn_decision *decision)
 {
         if (request->wishes.off || !request->managed_type)
                 return false;

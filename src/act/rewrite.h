@@ -8,14 +8,14 @@
 
 enum hn_rewrite_form {
         HN_REWRITE_PREPARE,    /* the whole placement: cells, numatune, memnode, cputune */
-        HN_REWRITE_FILTER,     /* migrate, restore: only what must change for this host, our own marked values */
-        HN_REWRITE_DEFINITION, /* the inactive XML: cells, topology and (definition=auto) memnode of a several-cell domain */
+        HN_REWRITE_FILTER,     /* migrate, restore: only our own marked values, as this host needs them */
+        HN_REWRITE_DEFINITION, /* the inactive XML: several cells, topology, memnode (definition=auto) */
 };
 
-/* Changes `doc` to say what `decision` decided.  A decision that is not PLACED changes nothing, but FILTER then
- * takes out our own pins and nodes: they are another host's, or another time's, and would keep the domain from
- * starting as libvirt would start it.  Opted-out domains and other types never change.  Doing it twice gives
- * the same as once.  *ret_changed: whether the document differs from before.
+/* Changes `doc` to say what `decision` decided.  A decision that is not PLACED changes nothing, but FILTER
+ * then takes out our own pins and nodes: they are another host's, or another time's, and would keep the
+ * domain from starting as libvirt would start it.  Opted-out domains and other types never change.  Doing it
+ * twice gives the same as once.  *ret_changed: whether the document differs from before.
  * `host` gives distances and says which nodes exist.  On failure the document is undefined: throw it away.
  * -ENOMEM, -EINVAL (no domain element). */
 int hn_rewrite_apply(xmlDoc *doc, enum hn_rewrite_form form, const struct hn_situation *situation,

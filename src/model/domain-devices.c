@@ -34,8 +34,10 @@ static bool read_address(const xmlNode *source, struct hn_pci_address *ret)
         if (!address || xmlHasNsProp((xmlNode *) address, BAD_CAST "uuid", NULL) ||
             !xmlHasNsProp((xmlNode *) address, BAD_CAST "slot", NULL))
                 return false;
-        if (!address_part(address, "domain", 0xffff, &found.domain) || !address_part(address, "bus", 0xff, &found.bus) ||
-            !address_part(address, "slot", 0x1f, &found.slot) || !address_part(address, "function", 7, &found.function))
+        if (!address_part(address, "domain", 0xffff, &found.domain) ||
+            !address_part(address, "bus", 0xff, &found.bus) ||
+            !address_part(address, "slot", 0x1f, &found.slot) ||
+            !address_part(address, "function", 7, &found.function))
                 return false;
         *ret = found;
         return true;
@@ -72,8 +74,8 @@ static int read_interface(struct hn_request *request, const xmlNode *element)
                 enum hn_interface_kind kind;
                 const char *source;
         } kinds[] = {
-                { "network", HN_INTERFACE_NETWORK, "network" },    { "bridge", HN_INTERFACE_BRIDGE, "bridge" },
-                { "direct", HN_INTERFACE_DIRECT, "dev" },          { "hostdev", HN_INTERFACE_HOSTDEV, NULL },
+                { "network", HN_INTERFACE_NETWORK, "network" },  { "bridge", HN_INTERFACE_BRIDGE, "bridge" },
+                { "direct", HN_INTERFACE_DIRECT, "dev" },        { "hostdev", HN_INTERFACE_HOSTDEV, NULL },
                 { "vhostuser", HN_INTERFACE_VHOSTUSER, "path" },
         };
         const xmlNode *source = hn_xml_child(element, "source");

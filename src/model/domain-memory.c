@@ -94,7 +94,8 @@ static int read_sizes(struct hn_reading *reading)
         else
                 request->memory_kib = round_to_mib(total - devices);
         if (!request->memory_kib)
-                return hn_xml_fault(&reading->fault, element ? element : reading->domain, "there is no memory");
+                return hn_xml_fault(&reading->fault, element ? element : reading->domain,
+                                    "there is no memory");
         total = request->memory_kib + devices;
         r = read_optional(reading, "currentMemory", &request->memory_current_kib);
         if (r < 0)

@@ -32,7 +32,8 @@ static int read_distances(struct hn_reading *reading, const xmlNode *element, un
         HN_XML_FOREACH(sibling, distances, "sibling") {
                 r = hn_xml_number(sibling, "id", 0, (unsigned) request->n_cells - 1, &id, &reading->fault);
                 if (r == 0)
-                        r = hn_xml_number(sibling, "value", DISTANCE_MIN, DISTANCE_MAX, &value, &reading->fault);
+                        r = hn_xml_number(sibling, "value", DISTANCE_MIN, DISTANCE_MAX, &value,
+                                          &reading->fault);
                 if (r == -ENOENT)
                         return hn_xml_fault(&reading->fault, sibling, "id or value is missing");
                 if (r < 0)
@@ -78,7 +79,8 @@ static int read_cell_vcpus(struct hn_reading *reading, const xmlNode *element, s
         return hwloc_bitmap_or(taken, taken, cell->vcpus) < 0 ? -ENOMEM : 0;
 }
 
-static int read_cell(struct hn_reading *reading, const xmlNode *element, unsigned position, hwloc_bitmap_t taken)
+static int read_cell(struct hn_reading *reading, const xmlNode *element, unsigned position,
+                     hwloc_bitmap_t taken)
 {
         struct hn_request *request = reading->request;
         struct hn_request_cell *cell;
@@ -117,7 +119,8 @@ static int cells_fit(struct hn_reading *reading, bool *ret)
         r = hn_xml_memory(hn_xml_child(reading->domain, "memory"), NULL, &memory, &reading->fault);
         if (r < 0 && r != -ENOENT)
                 return r;
-        *ret = hn_mark_vcpus(reading->mark) == request->vcpus_max && (r == -ENOENT || round_to_mib(memory) == sum);
+        *ret = hn_mark_vcpus(reading->mark) == request->vcpus_max &&
+               (r == -ENOENT || round_to_mib(memory) == sum);
         return 0;
 }
 
@@ -157,7 +160,8 @@ static int read_cell_list(struct hn_reading *reading, const xmlNode *numa, hwloc
         HN_XML_FOREACH(element, numa, "cell")
                 n++;
         if (n < 1 || n > HN_DOMAIN_CELL_LIMIT)
-                return hn_xml_fault(&reading->fault, numa, "%zu cells instead of 1 to %u", n, HN_DOMAIN_CELL_LIMIT);
+                return hn_xml_fault(&reading->fault, numa, "%zu cells instead of 1 to %u", n,
+                                    HN_DOMAIN_CELL_LIMIT);
         request->cells = calloc(n, sizeof *request->cells);
         if (!request->cells)
                 return -ENOMEM;
@@ -303,7 +307,8 @@ static int read_memnode(struct hn_reading *reading, const xmlNode *memnode)
                 return 0;
         }
         if ((mode == HN_NUMA_RESTRICTIVE) != (request->numatune_mode == HN_NUMA_RESTRICTIVE))
-                return hn_xml_fault(&reading->fault, memnode, "restrictive goes only with restrictive in <memory>");
+                return hn_xml_fault(&reading->fault, memnode,
+                                    "restrictive goes only with restrictive in <memory>");
         cell->bound = HN_TAKE(nodes);
         cell->mode = mode;
         request->numatune_user = true;

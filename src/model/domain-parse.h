@@ -26,7 +26,7 @@ int hn_read_vcpus(struct hn_reading *reading);
 int hn_read_topology(struct hn_reading *reading);
 int hn_read_pins(struct hn_reading *reading);
 
-/* <cpu><numa>, then <memory>, <currentMemory>, <maxMemory>, <memoryBacking>, memory devices, launch security */
+/* <cpu><numa>, then all about memory and its devices, and <launchSecurity> */
 int hn_read_cells(struct hn_reading *reading);
 int hn_read_memory(struct hn_reading *reading);
 

@@ -11,7 +11,8 @@
 
 static bool is_wanted(const xmlNode *node, const char *name)
 {
-        return node->type == XML_ELEMENT_NODE && !node->ns && (!name || !strcmp((const char *) node->name, name));
+        return node->type == XML_ELEMENT_NODE && !node->ns &&
+               (!name || !strcmp((const char *) node->name, name));
 }
 
 bool hn_xml_is(const xmlNode *element, const char *name)
@@ -202,8 +203,8 @@ int hn_xml_idset(const xmlNode *element, const char *attribute, unsigned limit, 
         if (r == -ENOMEM)
                 return r;
         if (r < 0 || (!may_be_empty && hwloc_bitmap_iszero(set)))
-                return hn_xml_fault(fault, element, "%s: '%s' is not a list of numbers below %u", attribute, text,
-                                    limit);
+                return hn_xml_fault(fault, element, "%s: '%s' is not a list of numbers below %u", attribute,
+                                    text, limit);
         *ret = HN_TAKE(set);
         return 0;
 }

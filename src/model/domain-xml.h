@@ -30,8 +30,8 @@ xmlNode *hn_xml_next(const xmlNode *element, const char *name);
 /* Is the element called `name`, in no namespace? */
 bool hn_xml_is(const xmlNode *element, const char *name);
 
-/* An attribute's value, or the element's text where `attribute` is NULL; NULL: not there, and as libvirt has it
- * an element without text is as good as not there.  `element` may be NULL.  Freed with xmlFree (HN_XMLCHAR). */
+/* An attribute's value, or the element's text where `attribute` is NULL; NULL: not there, and as libvirt has
+ * it an element without text is as good as not there.  `element` may be NULL.  Freed with xmlFree. */
 xmlChar *hn_xml_value(const xmlNode *element, const char *attribute);
 
 /* Has the attribute exactly this value? */
@@ -43,8 +43,9 @@ int hn_xml_fault(char **fault, const xmlNode *where, const char *format, ...) HN
 /* A decimal number, white space around it allowed.  -EINVAL, -ERANGE (above `max`). */
 int hn_text_number(const char *text, uint64_t max, uint64_t *ret);
 
-/* A size as virScaleInteger of libvirt reads it: b, byte(s); k, M, G, T, P, E alone or with iB by 1024, with B
- * by 1000; upper or lower case.  Rounded up to KiB.  `unit` NULL or "": KiB.  -EINVAL, -ERANGE (2^63 bytes). */
+/* A size as virScaleInteger of libvirt reads it: b, byte(s); k, M, G, T, P, E alone or with iB by 1024, with
+ * B by 1000; upper or lower case.  Rounded up to KiB.  `unit` NULL or "": KiB.  -EINVAL, -ERANGE (2^63 bytes
+ * and more). */
 int hn_text_memory(const char *text, const char *unit, uint64_t *ret_kib);
 
 /* A number, from an attribute or (NULL) the text.  -ENOENT: not there, without a fault; -EINVAL with one. */

@@ -66,9 +66,11 @@ static int read_name(struct hn_reading *reading)
         HN_XMLCHAR xmlChar *name = hn_xml_value(element, NULL);
 
         if (!name || !*name)
-                return hn_xml_fault(&reading->fault, element ? element : reading->domain, "a name is missing");
+                return hn_xml_fault(&reading->fault, element ? element : reading->domain,
+                                    "a name is missing");
         if (strpbrk((const char *) name, "/\n"))
-                return hn_xml_fault(&reading->fault, element, "a name cannot have a slash or a line's end in it");
+                return hn_xml_fault(&reading->fault, element,
+                                    "a name cannot have a slash or a line's end in it");
         return copy_text(name, &reading->request->name);
 }
 

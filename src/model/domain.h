@@ -18,7 +18,8 @@ enum hn_priority { HN_PRIORITY_LOW, HN_PRIORITY_NORMAL, HN_PRIORITY_HIGH };
 enum hn_memory_rule { HN_MEMORY_AUTO, HN_MEMORY_STRICT, HN_MEMORY_SOFT };
 
 /* libvirt's numatune modes; NONE: the element is not there. */
-enum hn_numa_mode { HN_NUMA_NONE, HN_NUMA_STRICT, HN_NUMA_PREFERRED, HN_NUMA_INTERLEAVE, HN_NUMA_RESTRICTIVE };
+enum hn_numa_mode { HN_NUMA_NONE, HN_NUMA_STRICT, HN_NUMA_PREFERRED, HN_NUMA_INTERLEAVE,
+                    HN_NUMA_RESTRICTIVE };
 
 /* <homenode:domain xmlns:homenode="urn:homenode:1">, DESIGN chapter 6 */
 struct hn_wishes {
@@ -30,7 +31,7 @@ struct hn_wishes {
         enum hn_memory_rule memory;
         bool pin_cores;            /* pinning="core" */
         bool network_off, storage_off;
-        char *fault;               /* what is wrong in it, NULL: nothing.  Then nothing else of it counts, but `off` does */
+        char *fault;               /* what is wrong in it, NULL: nothing; then nothing counts but `off` */
 };
 
 struct hn_topology { unsigned sockets, dies, clusters, cores, threads; }; /* all 0: none given */
@@ -39,10 +40,10 @@ struct hn_request_cell {
         hwloc_bitmap_t vcpus;      /* may be empty (memory-only cell) */
         uint64_t memory_kib;
         uint64_t page_kib;         /* 0: ordinary pages */
-        uint64_t devices_kib;      /* plugged into it at start besides: DIMMs, virtio-mem as far as requested */
+        uint64_t devices_kib;      /* plugged in at start besides: DIMMs, virtio-mem as far as requested */
         hwloc_bitmap_t bound;      /* memnode by the user; NULL: none */
         enum hn_numa_mode mode;    /* of that memnode */
-        hwloc_bitmap_t ours;       /* memnode by homenode, where libvirt will bind it at a start; NULL: none */
+        hwloc_bitmap_t ours;       /* memnode by homenode, where libvirt binds it at a start; NULL: none */
         unsigned *distances;       /* n_cells values, 0 where not given; NULL: none given */
 };
 
@@ -53,11 +54,14 @@ struct hn_pci_address { unsigned domain, bus, slot, function; };
 
 enum hn_interface_kind { HN_INTERFACE_NETWORK, HN_INTERFACE_BRIDGE, HN_INTERFACE_DIRECT, HN_INTERFACE_HOSTDEV,
                          HN_INTERFACE_VHOSTUSER, HN_INTERFACE_OTHER };
-struct hn_interface { enum hn_interface_kind kind; char *source; /* network, bridge, card or socket; may be NULL */
+struct hn_interface { enum hn_interface_kind kind;
+                      char *source; /* network, bridge, card or socket; may be NULL */
                       struct hn_pci_address pci; bool has_pci; };
 
-enum hn_disk_kind { HN_DISK_FILE, HN_DISK_BLOCK, HN_DISK_NETWORK, HN_DISK_VHOSTUSER, HN_DISK_NVME, HN_DISK_OTHER };
-struct hn_disk { enum hn_disk_kind kind; char *source; /* file, device, socket or protocol:name; may be NULL */
+enum hn_disk_kind { HN_DISK_FILE, HN_DISK_BLOCK, HN_DISK_NETWORK, HN_DISK_VHOSTUSER, HN_DISK_NVME,
+                    HN_DISK_OTHER };
+struct hn_disk { enum hn_disk_kind kind;
+                 char *source; /* file, device, socket or protocol:name; may be NULL */
                  struct hn_pci_address pci; bool has_pci; unsigned iothread; /* 0: none */ };
 
 struct hn_request {
@@ -68,21 +72,23 @@ struct hn_request {
         bool managed_type;         /* kvm or qemu */
 
         unsigned vcpus_max, vcpus_current;
-        uint64_t memory_kib;       /* at start, all cells, rounded up to MiB as libvirt does; without memory devices */
+        uint64_t memory_kib;       /* at start, rounded up to MiB as libvirt does; without memory devices */
         uint64_t memory_current_kib;
         uint64_t memory_max_kib;   /* <maxMemory>, 0: no hotplug */
         unsigned memory_slots;
         uint64_t page_kib;         /* huge pages for all, 0: ordinary (per-cell ones are in the cells) */
         bool page_default;         /* <hugepages/> without a size: the host's default size */
-        bool memory_shared, memory_locked, memory_immediate; /* access shared or memfd/file; locked; allocation immediate */
+        bool memory_shared;        /* access shared, memfd or file */
+        bool memory_locked;
+        bool memory_immediate;     /* allocation immediate */
         bool memory_encrypted;     /* launchSecurity sev, sev-snp, tdx, s390-pv: does not migrate */
 
         bool has_cpu_element;
         struct hn_topology topology; /* left out where it does not multiply to vcpus_max */
         struct hn_request_cell *cells;
         size_t n_cells;
-        bool cells_ours;           /* they stand in our mark.  Where the domain is not running and they no longer fit
-                                    * its vCPUs or memory they are passed over, and their topology with them */
+        bool cells_ours;           /* they stand in our mark.  Where the domain is not running and they
+                                    * no longer fit its vCPUs or memory they are left out, topology too */
 
         bool placement_auto;       /* vcpu or numatune placement='auto': numad decides */
         enum hn_numa_mode numatune_mode; /* <numatune><memory>, the user's */
@@ -113,8 +119,8 @@ HN_DEFINE_CLEANUP(xmlDoc *, xmlFreeDoc, hn_cleanup_xmldoc)
 #define HN_XMLDOC HN_CLEANUP(hn_cleanup_xmldoc)
 
 /* Reads what a domain's XML asks for.  The root may be <domain>, or a wrapper that holds exactly one as
- * libvirt writes it for saved guests and hooks (<domstatus>…).  -EINVAL: not a domain, or a value libvirt would
- * refuse too; *ret_fault (freed by the caller, set on -EINVAL only) says what and where. */
+ * libvirt writes it for saved guests and hooks (<domstatus>…).  -EINVAL: not a domain, or a value libvirt
+ * would refuse too; *ret_fault (freed by the caller, set on -EINVAL only) says what and where. */
 int hn_request_parse(xmlDoc *doc, struct hn_request **ret, char **ret_fault);
 
 void hn_request_free(struct hn_request *request);

@@ -8,7 +8,8 @@
  *     …
  *   </homenode:applied>
  *
- * An item counts as ours only while the XML still says `value` there: what the user writes over it is the user's.
+ * An item counts as ours only while the XML still says `value` there: what the user writes over it is the
+ * user's.
  *
  *   what          key      value
  *   vcpupin       vCPU     its CPUs, as a canonical list
@@ -41,9 +42,9 @@ void hn_mark_free(struct hn_mark *mark);
 HN_DEFINE_CLEANUP(struct hn_mark *, hn_mark_free, hn_cleanup_mark)
 #define HN_MARK HN_CLEANUP(hn_cleanup_mark)
 
-/* Is this element (a vcpupin, emulatorpin, iothreadpin, memnode, numatune/memory, topology, cpu/numa or one of
- * its cells) one that homenode wrote and nobody changed since?  Sets are compared as sets, since libvirt
- * writes lists anew; and libvirt (qemu driver) gives vCPUs that no cell names to cell 0, which is not a change. */
+/* Is this element (a vcpupin, emulatorpin, iothreadpin, memnode, numatune/memory, topology, cpu/numa or one
+ * of its cells) one that homenode wrote and nobody changed since?  Sets are compared as sets, since libvirt
+ * writes lists anew; and its qemu driver gives vCPUs that no cell names to cell 0, which is no change. */
 bool hn_mark_covers(const struct hn_mark *mark, const xmlNode *element);
 
 /* How many vCPUs the marked cells were made for; 0: there are none. */
@@ -60,9 +61,11 @@ struct hn_mark_item {
 };
 /* -ENOENT: not one of the elements that the mark knows, or not well written; -ENOMEM. */
 int hn_mark_describe(const xmlNode *element, struct hn_mark_item *ret);
+/* The same for a cell as if it had no vCPUs from that number on. */
+int hn_mark_describe_cell(const xmlNode *cell, unsigned vcpus_below, struct hn_mark_item *ret);
 void hn_mark_item_clear(struct hn_mark_item *item);
 #define HN_MARK_ITEM HN_CLEANUP(hn_mark_item_clear)
 
-/* Does something of the user's refer to cells by number: a memnode of theirs, a memory device, a PCI expander,
- * huge pages for some cells?  Then the cells cannot go without breaking the domain. */
+/* Does something of the user's refer to cells by number: a memnode of theirs, a memory device, a PCI
+ * expander, huge pages for some cells?  Then the cells cannot go without breaking the domain. */
 bool hn_mark_cells_in_use(const struct hn_mark *mark, const xmlNode *domain);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Domains as other projects write them: what is rewritten stays as valid as it was, rewriting twice is rewriting
- * once, undo gives back what was there, and what homenode has no business with comes out as it went in.
+ * Domains as other projects write them: what is rewritten stays as valid as it was, rewriting twice is
+ * rewriting once, undo gives back what was there, and what homenode has no business with comes out as it
+ * went in.
  *
  * The schema is the installed libvirt's, or $HOMENODE_SCHEMA's; without one all else is tested.
  */
@@ -70,7 +71,8 @@ static struct hn_decision *decide_by_hand(const struct hn_request *request, unsi
 
         if (request->n_cells) {
                 for (size_t i = 0; i < request->n_cells; i++)
-                        cells[i] = (struct cell_spec){ "", request->cells[i].memory_kib, i % 2 ? "5" : "4", "16-31" };
+                        cells[i] = (struct cell_spec){ "", request->cells[i].memory_kib, i % 2 ? "5" : "4",
+                                                       "16-31" };
                 return decision_of(cells, request->n_cells, true);
         }
         each = request->vcpus_max / n;
@@ -147,8 +149,9 @@ static void check_untouched(struct corpus *corpus, xmlDoc *doc, bool opt_out)
                 HN_DECISION struct hn_decision *decision = decide_by_hand(request, 1);
                 bool changed = true;
 
-                assert_int_equal(hn_rewrite_apply(doc, (enum hn_rewrite_form) form, &corpus->situation, decision,
-                                                  &changed), 0);
+                assert_int_equal(hn_rewrite_apply(doc, (enum hn_rewrite_form) form, &corpus->situation,
+                                                  decision, &changed),
+                                 0);
                 HN_FREE char *after = text_of(doc);
                 assert_false(changed);
                 assert_string_equal(before, after);
@@ -201,8 +204,8 @@ static void every_domain_comes_through(void **state)
                 free(entries[i]);
         }
         free(entries);
-        print_message("%zu files, %zu valid, %zu placements, %zu split definitions\n", corpus->seen, corpus->valid,
-                      corpus->placed, corpus->split);
+        print_message("%zu files, %zu valid, %zu placements, %zu split definitions\n", corpus->seen,
+                      corpus->valid, corpus->placed, corpus->split);
         assert_true(corpus->placed >= corpus->seen && corpus->split > 0);
 }
 

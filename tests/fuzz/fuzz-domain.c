@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Any text as a domain: refused, or read, decided on a small host and rewritten in every form.  What comes out
- * can be read again, rewriting it again changes nothing, and undo gives back what was there.
+ * Any text as a domain: refused, or read, decided on a small host and rewritten in every form.  What comes
+ * out can be read again, rewriting it again changes nothing, and undo gives back what was there.
  * Links libhomenode.a, hwloc, libxml2, json-c.
  */
 #include <libxml/c14n.h>

@@ -132,7 +132,9 @@ static void refuses_values_that_libvirt_refuses(void **state)
                 MEMORY "<vcpu cpuset='0,^0'>2</vcpu>",
                 MEMORY "<vcpu>2</vcpu><vcpus><vcpu id='2' enabled='yes'/></vcpus>",
                 MEMORY "<vcpu>2</vcpu><vcpus><vcpu id='1' enabled='no'/></vcpus>",
-                MEMORY "<vcpu>2</vcpu><cputune><vcpupin vcpu='0' cpuset='0'/><vcpupin vcpu='0' cpuset='1'/></cputune>",
+                MEMORY
+                "<vcpu>2</vcpu><cputune><vcpupin vcpu='0' cpuset='0'/><vcpupin vcpu='0' cpuset='1'/>"
+                "</cputune>",
                 MEMORY "<cputune><emulatorpin cpuset='0'/><emulatorpin cpuset='0'/></cputune>",
                 MEMORY "<cputune><vcpupin vcpu='0' cpuset='99999'/></cputune>",
                 MEMORY "<cputune><vcpupin vcpu='0'/></cputune>",
@@ -146,7 +148,9 @@ static void refuses_values_that_libvirt_refuses(void **state)
                 MEMORY "<cpu><numa><cell cpus='0'/></numa></cpu>",
                 MEMORY "<cpu><numa><cell cpus='1' memory='1024'/></numa></cpu>",
                 MEMORY "<cpu><numa><cell cpus='0' memory='1024'/><cell cpus='0' memory='1024'/></numa></cpu>",
-                MEMORY "<cpu><numa><cell memory='1024'><distances><sibling id='0' value='11'/></distances></cell></numa></cpu>",
+                MEMORY
+                "<cpu><numa><cell memory='1024'><distances><sibling id='0' value='11'/></distances></cell>"
+                "</numa></cpu>",
                 MEMORY "<numatune><memory mode='tight' nodeset='0'/></numatune>",
                 MEMORY "<numatune><memory mode='strict'/></numatune>",
                 MEMORY "<numatune><memory nodeset=''/></numatune>",
@@ -154,7 +158,8 @@ static void refuses_values_that_libvirt_refuses(void **state)
                 MEMORY "<numatune><memnode cellid='0' mode='strict' nodeset='0'/></numatune>",
                 MEMORY "<memoryBacking><hugepages><page size='0'/></hugepages></memoryBacking>",
                 MEMORY "<maxMemory slots='2'>1024</maxMemory>",
-                MEMORY "<devices><memory model='dimm'><target><size unit='GiB'>5</size></target></memory></devices>",
+                MEMORY
+                "<devices><memory model='dimm'><target><size unit='GiB'>5</size></target></memory></devices>",
         };
         (void) state;
 
@@ -207,14 +212,19 @@ static void reads_vcpus_and_pins(void **state)
 static void reads_cells(void **state)
 {
         HN_REQUEST struct hn_request *request = request_of(
-                "<memory unit='GiB'>3</memory><vcpu>8</vcpu><memoryBacking><hugepages><page size='1' unit='G' nodeset='1'/>"
+                "<memory unit='GiB'>3</memory><vcpu>8</vcpu><memoryBacking><hugepages>"
+                "<page size='1' unit='G' nodeset='1'/>"
                 "<page size='2048'/></hugepages></memoryBacking>"
                 "<cpu><topology sockets='2' dies='1' cores='2' threads='2'/><numa>"
-                "<cell id='1' cpus='4-5' memory='2' unit='GiB' memAccess='shared'><distances><sibling id='0' value='21'/>"
-                "</distances></cell><cell id='0' cpus='0-3' memory='1048000'><distances><sibling id='0' value='10'/>"
+                "<cell id='1' cpus='4-5' memory='2' unit='GiB' memAccess='shared'><distances>"
+                "<sibling id='0' value='21'/>"
+                "</distances></cell><cell id='0' cpus='0-3' memory='1048000'><distances>"
+                "<sibling id='0' value='10'/>"
                 "</distances></cell></numa></cpu>"
-                "<numatune><memory mode='strict' nodeset='0-2'/><memnode cellid='1' mode='preferred' nodeset='2'/></numatune>"
-                "<devices><memory model='dimm'><target><size unit='MiB'>512</size><node>1</node></target></memory>"
+                "<numatune><memory mode='strict' nodeset='0-2'/>"
+                "<memnode cellid='1' mode='preferred' nodeset='2'/></numatune>"
+                "<devices><memory model='dimm'><target><size unit='MiB'>512</size><node>1</node></target>"
+                "</memory>"
                 "<memory model='virtio-mem'><target><size unit='GiB'>8</size><node>1</node>"
                 "<requested unit='GiB'>1</requested></target></memory></devices>");
         (void) state;
@@ -244,7 +254,8 @@ static void leaves_memory_devices_out_of_the_start(void **state)
         HN_REQUEST struct hn_request *request = request_of(
                 "<maxMemory slots='4' unit='GiB'>16</maxMemory><memory unit='GiB'>5</memory>"
                 "<currentMemory unit='GiB'>9</currentMemory>"
-                "<devices><memory model='nvdimm'><target><size unit='GiB'>1</size></target></memory></devices>");
+                "<devices><memory model='nvdimm'><target><size unit='GiB'>1</size></target></memory>"
+                "</devices>");
         (void) state;
 
         assert_int_equal(request->memory_kib, 4u << 20);
@@ -273,9 +284,12 @@ static void knows_numads_domains(void **state)
 
 static void knows_what_memory_is_made_of(void **state)
 {
-        HN_REQUEST struct hn_request *plain = request_of(MEMORY "<memoryBacking><hugepages><page size='4'/></hugepages></memoryBacking>");
-        HN_REQUEST struct hn_request *by_default = request_of(MEMORY "<memoryBacking><hugepages/><locked/></memoryBacking>");
-        HN_REQUEST struct hn_request *shared = request_of(MEMORY "<memoryBacking><source type='memfd'/><allocation mode='immediate'/></memoryBacking>");
+        HN_REQUEST struct hn_request *plain = request_of(
+                MEMORY "<memoryBacking><hugepages><page size='4'/></hugepages></memoryBacking>");
+        HN_REQUEST struct hn_request *by_default = request_of(
+                MEMORY "<memoryBacking><hugepages/><locked/></memoryBacking>");
+        HN_REQUEST struct hn_request *shared = request_of(
+                MEMORY "<memoryBacking><source type='memfd'/><allocation mode='immediate'/></memoryBacking>");
         HN_REQUEST struct hn_request *sealed = request_of(MEMORY "<launchSecurity type='sev-snp'/>");
         (void) state;
 
@@ -296,10 +310,13 @@ static void reads_devices(void **state)
                 "<disk type='network'><source protocol='rbd' name='pool/x'/></disk>"
                 "<disk type='vhostuser'><source type='unix' path='/s'/></disk><disk type='volume'/>"
                 "<interface type='bridge'><source bridge='br0'/></interface>"
-                "<interface type='hostdev'><source><address type='pci' bus='0x3' slot='0x2' function='0x7'/></source></interface>"
+                "<interface type='hostdev'><source>"
+                "<address type='pci' bus='0x3' slot='0x2' function='0x7'/></source></interface>"
                 "<interface type='direct'><source dev='eth1'/></interface><interface type='user'/>"
-                "<hostdev mode='subsystem' type='pci'><source><address domain='0' bus='10' slot='0x1f' function='0'/></source></hostdev>"
-                "<hostdev mode='subsystem' type='pci'><source><address bus='0x100' slot='0'/></source></hostdev>"
+                "<hostdev mode='subsystem' type='pci'><source>"
+                "<address domain='0' bus='10' slot='0x1f' function='0'/></source></hostdev>"
+                "<hostdev mode='subsystem' type='pci'><source><address bus='0x100' slot='0'/></source>"
+                "</hostdev>"
                 "<hostdev mode='subsystem' type='mdev'><source><address uuid='x'/></source></hostdev>"
                 "</devices>");
         (void) state;
@@ -329,7 +346,8 @@ static void reads_wishes(void **state)
 {
         HN_REQUEST struct hn_request *request = request_of(
                 MEMORY "<metadata><x:domain xmlns:x='urn:other' placement='off'/>"
-                "<hn:domain xmlns:hn='urn:homenode:1' nodes='0,2' priority='high' vnuma='2' spanning='forbid' memory='strict'"
+                "<hn:domain xmlns:hn='urn:homenode:1' nodes='0,2' priority='high' vnuma='2' spanning='forbid'"
+                " memory='strict'"
                 " pinning='core' network='off' storage='auto'/></metadata>");
         HN_REQUEST struct hn_request *none = request_of(MEMORY);
         (void) state;
@@ -365,8 +383,10 @@ static void asks_for_no_cells_of_machines_without(void **state)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
                 HN_FREE char *body = NULL;
 
-                assert_true(asprintf(&body, MEMORY "<metadata><domain xmlns='urn:homenode:1' vnuma='4'/></metadata>"
-                                     "<os>%s</os>", cases[i].type) > 0);
+                assert_true(asprintf(&body,
+                                     MEMORY "<metadata><domain xmlns='urn:homenode:1' vnuma='4'/></metadata>"
+                                            "<os>%s</os>",
+                                     cases[i].type) > 0);
                 HN_REQUEST struct hn_request *request = request_of(body);
                 assert_int_equal(request->wishes.vnuma, cases[i].vnuma);
         }

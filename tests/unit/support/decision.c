@@ -17,7 +17,8 @@ struct hn_decision *decision_of(const struct cell_spec *cells, size_t n, bool gi
         for (size_t i = 0; i < n; i++) {
                 shape->cells[i].vcpus = set_of(cells[i].vcpus);
                 shape->cells[i].memory_kib = cells[i].memory_kib;
-                placement->cells[i] = (struct hn_placed_cell){ .id = (unsigned) i, .vcpus = set_of(cells[i].vcpus),
+                placement->cells[i] = (struct hn_placed_cell){ .id = (unsigned) i,
+                                                               .vcpus = set_of(cells[i].vcpus),
                                                                .memory_kib = cells[i].memory_kib,
                                                                .nodes = set_of(cells[i].nodes),
                                                                .cpus = set_of(cells[i].cpus) };
