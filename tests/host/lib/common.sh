@@ -52,18 +52,31 @@ wait_for() {
 	done
 }
 
-# lock NAME SECONDS: one holder at a time, until this process ends. QEMU and ssh masters must
-# not inherit the descriptor, or they would hold the lock for as long as they live: whoever
-# starts something that stays closes the descriptor with {lock_fd}>&-, which wants one to be open.
-exec {lock_fd}</dev/null
+# lock NAME SECONDS: one holder at a time, until unlock or the end of this process.
+declare -A held=()
 
 lock() {
+	local fd
 	mkdir -p "$cache/locks"
-	exec {lock_fd}>&- {lock_fd}>"$cache/locks/$1"
-	flock -w "$2" "$lock_fd" || die "another run holds $cache/locks/$1 for more than $2 s"
+	exec {fd}>"$cache/locks/$1"
+	flock -w "$2" "$fd" || die "another run holds $cache/locks/$1 for more than $2 s"
+	held[$1]=$fd
 }
 
-unlock() { exec {lock_fd}>&- {lock_fd}</dev/null; }
+unlock() {
+	local fd=${held[$1]}
+	exec {fd}>&-
+	unset "held[$1]"
+}
+
+# unlocked CMD…: for what outlives us (QEMU, the ssh master); with the descriptors of our locks
+# it would hold these for as long as it lives.
+unlocked() (
+	for fd in "${held[@]}"; do
+		exec {fd}>&-
+	done
+	"$@"
+)
 
 debian_release() {
 	case $1 in

@@ -19,7 +19,7 @@ image_dir() {
 	local suite=$1
 	ensure_ssh_key
 	printf '%s/images/%s-%s' "$cache" "$suite" "$(
-		cat "$host_dir/lib/image.sh" "$host_dir/image"/{customise,guest-init,guest-report} \
+		cat "$host_dir/lib/image.sh" "$host_dir/image"/{customise,guest-init} \
 			"$host_dir/image/packages" "$host_dir/image/packages.$suite" \
 			"$ssh_key.pub" | digest
 	)"
@@ -47,8 +47,9 @@ image_disk() {
 image_prune() {
 	local suite=$1 keep=$2 dir
 	for dir in "$cache/images/$suite"-*; do
-		[ "$dir" != "$keep" ] && ! grep -qsxF "$dir" "$cache"/machines/*/image || continue
-		rm -rf "$dir"
+		if [ "$dir" != "$keep" ] && ! grep -qsxF "$dir" "$cache"/machines/*/image; then
+			rm -rf "$dir"
+		fi
 	done
 }
 
@@ -71,5 +72,5 @@ build_image() {
 		mv "$new" "$dir"
 		image_prune "$suite" "$dir"
 	fi
-	unlock
+	unlock "image-$suite"
 }

@@ -34,7 +34,7 @@ ssh_options() {
 ssh_master() {
 	local options
 	mapfile -t options < <(ssh_options -o ControlMaster=yes -o ControlPersist=yes)
-	limit 15 ssh "${options[@]}" -fnNT root@127.0.0.1 {lock_fd}>&- >/dev/null 2>&1
+	unlocked limit 15 ssh "${options[@]}" -fnNT root@127.0.0.1 >/dev/null 2>&1
 }
 
 ssh_master_stop() {
@@ -120,7 +120,7 @@ launch() {
 			-netdev "user,id=net,hostfwd=tcp:127.0.0.1:$port-:22"
 			-device virtio-net-pci,netdev=net,mac=52:54:00:12:34:56,bus=pcie.0
 			"${layout[@]}" "$@")
-		if limit 60 qemu-system-x86_64 "${arguments[@]}" {lock_fd}>&- 2>"$dir/qemu.log"; then
+		if unlocked limit 60 qemu-system-x86_64 "${arguments[@]}" 2>"$dir/qemu.log"; then
 			echo "$port" >"$dir/port"
 			return
 		fi
