@@ -8,7 +8,11 @@
 /* Bytes of the UTF-8 sequence at `p` that is fit to be shown, 0: none (RFC 3629, table in section 4). */
 static size_t shown_sequence(const unsigned char *p)
 {
-        size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+        size_t n = p[0] < 0x80 ? 1 :
+                   p[0] < 0xc2 ? 0 :
+                   p[0] < 0xe0 ? 2 :
+                   p[0] < 0xf0 ? 3 :
+                   p[0] < 0xf5 ? 4 : 0;
 
         if (n == 1)
                 return p[0] >= 0x20 && p[0] != 0x7f;

@@ -21,7 +21,8 @@ struct field {
 #define FIELD_LIMIT 8
 
 static const struct field head[] = {
-        { "Domain", "name", TEXT }, { "UUID", "uuid", TEXT }, { "State", "state", TEXT }, { "PID", "pid", TEXT },
+        { "Domain", "name", TEXT }, { "UUID", "uuid", TEXT }, { "State", "state", TEXT },
+        { "PID", "pid", TEXT },
         { "Unit", "unit", TEXT }, { "Decided", "decided", TEXT }, { "Managed", "managed", TEXT },
         { "Priority", "priority", TEXT }, { "Home", "home", TEXT }, { "Memory on", "memory_nodes", TEXT },
         { "Emulator", "emulator_cpus", TEXT }, { "Why", "reason", TEXT },
@@ -77,7 +78,8 @@ static int print_head(struct json_object *explained, FILE *out)
         return 0;
 }
 
-static int add_object(struct hn_table *table, struct json_object *object, const struct field *fields, size_t n)
+static int add_object(struct hn_table *table, struct json_object *object, const struct field *fields,
+                      size_t n)
 {
         char *texts[FIELD_LIMIT] = { NULL };
         int r = 0;
@@ -144,7 +146,8 @@ static int print_score(struct json_object *explained, FILE *out)
         struct json_object *score = json_object_object_get(explained, "score");
         struct json_object *runner_up = json_object_object_get(explained, "runner_up");
         struct json_object *second = json_object_object_get(runner_up, "score");
-        HN_FREE char *first_title = home_title(explained, "home"), *second_title = home_title(runner_up, "nodes");
+        HN_FREE char *first_title = home_title(explained, "home");
+        HN_FREE char *second_title = home_title(runner_up, "nodes");
         const struct hn_column columns[] = {
                 { "SCORE", false }, { first_title, true }, { second_title, true },
         };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * homenode explain: who a domain is, where it lives, what it was promised there, and why; from the ledger.
- * As JSON: an element of `plan --json` with what the entry says besides: state, decided, domain_id, pid, unit,
- * priority, home, memory_nodes, emulator_cpus, vcpu_cpus, promises; without what is not known.
+ * As JSON: an element of `plan --json` with what the entry says besides: state, decided, domain_id, pid,
+ * unit, priority, home, memory_nodes, emulator_cpus, vcpu_cpus, promises; without what is not known.
  */
 #include <errno.h>
 #include <string.h>
@@ -54,7 +54,8 @@ static bool of_this_boot(const struct hn_root *root, const struct hn_entry *entr
 /* When it was decided, by the wall clock. */
 static int add_time(const struct hn_entry *entry, struct json_object *json)
 {
-        time_t decided = time(NULL) - (time_t) (hn_boottime_us() / 1000000u) + (time_t) (entry->written_us / 1000000u);
+        time_t boot = time(NULL) - (time_t) (hn_boottime_us() / 1000000u);
+        time_t decided = boot + (time_t) (entry->written_us / 1000000u);
         char text[64];
         struct tm local;
 
@@ -73,7 +74,8 @@ static int add_entry(const struct hn_root *root, const struct hn_entry *entry, s
                 return -ENOMEM;
         if (of_this_boot(root, entry) && add_time(entry, json) < 0)
                 return -ENOMEM;
-        if (entry->domain_id >= 0 && hn_json_add(json, "domain_id", json_object_new_int64(entry->domain_id)) < 0)
+        if (entry->domain_id >= 0 &&
+            hn_json_add(json, "domain_id", json_object_new_int64(entry->domain_id)) < 0)
                 return -ENOMEM;
         if (entry->pid > 0 && hn_json_add(json, "pid", json_object_new_int(entry->pid)) < 0)
                 return -ENOMEM;

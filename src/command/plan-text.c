@@ -38,7 +38,8 @@ static int add_cell(struct hn_table *table, const struct hn_placed_cell *cell)
         char name[32];
 
         (void) snprintf(name, sizeof name, "  cell %u", cell->id);
-        return add_row(table, name, hn_idset_count(cell->vcpus), cell->memory_kib, cell->nodes, cell->cpus, NULL);
+        return add_row(table, name, hn_idset_count(cell->vcpus), cell->memory_kib, cell->nodes, cell->cpus,
+                       NULL);
 }
 
 static int add_domain(struct hn_table *table, const struct hn_planned *domain)
@@ -48,33 +49,34 @@ static int add_domain(struct hn_table *table, const struct hn_planned *domain)
         const struct hn_placement *placement = decision->placement;
         HN_BITMAP hwloc_bitmap_t cpus = hn_placement_cpus(placement);
         HN_FREE char *why = NULL;
+        const char *refused = decision->verdict == HN_REFUSED ? "refused: " : "";
         bool placed = decision->verdict == HN_PLACED;
         int r;
 
-        if (!cpus || asprintf(&why, "%s%s", decision->verdict == HN_REFUSED ? "refused: " : "", decision->reason) < 0)
+        if (!cpus || asprintf(&why, "%s%s", refused, decision->reason) < 0)
                 return -ENOMEM;
-        r = add_row(table, request->name, request->vcpus_max, request->memory_kib, placed ? placement->home : NULL,
-                    placed ? cpus : NULL, why);
+        r = add_row(table, request->name, request->vcpus_max, request->memory_kib,
+                    placed ? placement->home : NULL, placed ? cpus : NULL, why);
         for (size_t i = 0; r >= 0 && placement->n_cells > 1 && i < placement->n_cells; i++)
                 r = add_cell(table, &placement->cells[i]);
         return r;
 }
 
-static int print_why(const struct hn_planned *domain, FILE *out)
+/* Which terms decided and what came second; of a domain without a home the table says all. */
+static int print_why(const struct hn_planned *domain, bool first, FILE *out)
 {
         HN_FREE char *name = hn_display_escape(domain->request->name), *sentence = NULL;
 
-        if (domain->decision->verdict != HN_PLACED)
-                return 0;
         if (!name || hn_explain_sentence(domain->decision, &sentence) < 0)
                 return -ENOMEM;
-        (void) fprintf(out, "%s: %s\n", name, sentence);
+        (void) fprintf(out, "%s%s: %s\n", first ? "\n" : "", name, sentence);
         return 0;
 }
 
 int hn_plan_text(const struct hn_planned *domains, size_t n_domains, FILE *out)
 {
         HN_TABLE struct hn_table *table = hn_table_new(columns, COLUMNS);
+        bool first = true;
         int r = table ? 0 : -ENOMEM;
 
         for (size_t i = 0; r >= 0 && i < n_domains; i++)
@@ -82,8 +84,11 @@ int hn_plan_text(const struct hn_planned *domains, size_t n_domains, FILE *out)
         if (r < 0)
                 return r;
         hn_table_print(table, out);
-        (void) fputc('\n', out);
-        for (size_t i = 0; r >= 0 && i < n_domains; i++)
-                r = print_why(&domains[i], out);
+        for (size_t i = 0; r >= 0 && i < n_domains; i++) {
+                if (domains[i].decision->verdict != HN_PLACED)
+                        continue;
+                r = print_why(&domains[i], first, out);
+                first = false;
+        }
         return r;
 }

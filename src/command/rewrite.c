@@ -34,7 +34,8 @@ static bool find_form(const struct rewrite_options *options, enum hn_rewrite_for
         return true;
 }
 
-static int apply(const struct hn_where *where, enum hn_rewrite_form form, struct hn_input *input, bool *ret_changed)
+static int apply(const struct hn_where *where, enum hn_rewrite_form form, struct hn_input *input,
+                 bool *ret_changed)
 {
         HN_SCENE struct hn_scene *scene = NULL;
         HN_DECISION struct hn_decision *decision = NULL;

@@ -23,7 +23,8 @@ void hn_table_free(struct hn_table *table);
 HN_DEFINE_CLEANUP(struct hn_table *, hn_table_free, hn_cleanup_table)
 #define HN_TABLE HN_CLEANUP(hn_cleanup_table)
 
-/* Adds a row of n_columns texts, copied and with control characters escaped; NULL: nothing in that cell. -ENOMEM. */
+/* Adds a row of n_columns texts, copied and with control characters escaped; NULL: nothing in that cell.
+ * -ENOMEM. */
 int hn_table_add(struct hn_table *table, const char *const *texts);
 
 /* Titles and rows; `out` keeps the error if writing fails. */

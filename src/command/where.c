@@ -45,7 +45,9 @@ int hn_where_scene(const struct hn_where *where, struct hn_scene **ret)
         int r = hn_root_open(NULL, &root);
 
         if (r < 0) {
-                (void) hn_complain("%s: %s", getenv("HOMENODE_ROOT") ? getenv("HOMENODE_ROOT") : "/", strerror(-r));
+                const char *name = getenv("HOMENODE_ROOT");
+
+                (void) hn_complain("%s: %s", name ? name : "/", strerror(-r));
                 return r;
         }
         r = hn_scene_open(&root, &source, &scene, &fault);
@@ -70,8 +72,8 @@ static bool same_domain(const struct hn_placement *placement, const struct hn_re
         return placement->name && request->name && strcmp(placement->name, request->name) == 0;
 }
 
-int hn_where_situation(const struct hn_scene *scene, const struct hn_request *request, struct hn_situation *ret,
-                       const struct hn_placement ***ret_placements)
+int hn_where_situation(const struct hn_scene *scene, const struct hn_request *request,
+                       struct hn_situation *ret, const struct hn_placement ***ret_placements)
 {
         const struct hn_placement **placements = calloc(scene->n_placements + 1, sizeof *placements);
         size_t n = 0;

@@ -24,8 +24,8 @@ struct hn_where {
         { .name = "ledger", .argument = "DIR", .value = &(ledger), \
           .help = "the ledger's folder (default: this host's)" }
 
-/* Opens the ledger in `dir`, or this host's if that is NULL.  Looking makes no folder: -ENOENT where the named
- * one is not there. */
+/* Opens the ledger in `dir`, or this host's if that is NULL.  Looking makes no folder: -ENOENT where the
+ * named one is not there. */
 int hn_where_ledger(const struct hn_root *root, const char *dir, struct hn_ledger **ret);
 
 /* Opens the scene with the placements that the ledger holds.  What is missing but not asked for by an option
@@ -34,5 +34,5 @@ int hn_where_scene(const struct hn_where *where, struct hn_scene **ret);
 
 /* The situation as `request` will find it: without what the ledger has for that very domain from a start
  * before.  *ret points into the scene and at *ret_placements, which the caller frees.  -ENOMEM. */
-int hn_where_situation(const struct hn_scene *scene, const struct hn_request *request, struct hn_situation *ret,
-                       const struct hn_placement ***ret_placements);
+int hn_where_situation(const struct hn_scene *scene, const struct hn_request *request,
+                       struct hn_situation *ret, const struct hn_placement ***ret_placements);

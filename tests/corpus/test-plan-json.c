@@ -22,6 +22,7 @@
 struct corpus {
         struct tree tree;
         const char *command;
+        const char *fixtures;
 };
 
 /* One size of domain. */
@@ -39,8 +40,8 @@ static struct json_object *plan(const struct corpus *corpus, int expected_exit, 
         FILE *out;
         int status;
 
-        assert_true(asprintf(&line, "HOMENODE_ROOT='%s' '%s' plan --json %s", corpus->tree.path, corpus->command,
-                             arguments) > 0);
+        assert_true(asprintf(&line, "HOMENODE_ROOT='%s' '%s' plan --json %s", corpus->tree.path,
+                             corpus->command, arguments) > 0);
         out = popen(line, "r");
         assert_non_null(out);
         assert_non_null(text);
@@ -94,10 +95,11 @@ static void check_score(struct json_object *score)
 
         assert_true(json_object_is_type(score, json_type_object));
         for (int term = 0; term < HN_TERMS; term++) {
-                struct json_object *value = json_object_object_get(score, hn_term_name((enum hn_term) term));
+                const char *name = hn_term_name((enum hn_term) term);
+                struct json_object *value = json_object_object_get(score, name);
 
                 if (!value || json_object_get_double(value) < 0)
-                        fail_msg("term %s in %s", hn_term_name((enum hn_term) term), json_object_to_json_string(score));
+                        fail_msg("term %s in %s", name, json_object_to_json_string(score));
                 sum += json_object_get_double(value);
         }
         double total = json_object_get_double(json_object_object_get(score, "total"));
@@ -107,8 +109,9 @@ static void check_score(struct json_object *score)
 static void check_cell(const struct hn_host *host, struct json_object *cell, size_t i, hwloc_bitmap_t vcpus,
                        uint64_t *memory_kib)
 {
-        HN_BITMAP hwloc_bitmap_t mine = set(cell, "vcpus"), nodes = set(cell, "nodes"), cpus = set(cell, "cpus");
-        HN_BITMAP hwloc_bitmap_t homes = hn_host_homes(host), theirs = hwloc_bitmap_alloc();
+        HN_BITMAP hwloc_bitmap_t mine = set(cell, "vcpus"), nodes = set(cell, "nodes");
+        HN_BITMAP hwloc_bitmap_t cpus = set(cell, "cpus"), theirs = hwloc_bitmap_alloc();
+        HN_BITMAP hwloc_bitmap_t homes = hn_host_homes(host);
         uint64_t number = 0;
 
         assert_int_equal(hn_json_get_u64(cell, "id", HN_DOMAIN_CELL_LIMIT, &number), 0);
@@ -169,8 +172,9 @@ static void put_domain(struct corpus *corpus, const char *name, const struct siz
         HN_FREE char *text = NULL;
         char path[64];
 
-        assert_true(asprintf(&text, "<domain type='kvm'><name>%s</name><memory unit='MiB'>%" PRIu64 "</memory>"
-                                    "<vcpu>%u</vcpu><os><type>hvm</type></os></domain>",
+        assert_true(asprintf(&text,
+                             "<domain type='kvm'><name>%s</name><memory unit='MiB'>%" PRIu64 "</memory>"
+                             "<vcpu>%u</vcpu><os><type>hvm</type></os></domain>",
                              name, size->memory_mib, size->vcpus) > 0);
         (void) snprintf(path, sizeof path, "/%s.xml", name);
         tree_put(&corpus->tree, path, text);
@@ -185,7 +189,7 @@ static void holds_what_the_contract_names(void **state)
         HN_FREE char *arguments = NULL;
 
         assert_int_equal(hn_host_from_description(FOUR_NODES, &host), 0);
-        assert_true(asprintf(&arguments, "--host '" FOUR_NODES "' '%s/small.xml'", getenv("HOMENODE_FIXTURES")) > 0);
+        assert_true(asprintf(&arguments, "--host '" FOUR_NODES "' '%s/small.xml'", corpus->fixtures) > 0);
         array = plan(corpus, 0, arguments);
         assert_int_equal(json_object_array_length(array), 1);
         struct json_object *domain = element(array, 0);
@@ -205,12 +209,12 @@ static void says_who_is_left_alone(void **state)
         HN_HOST struct hn_host *host = NULL;
         HN_JSON struct json_object *array = NULL;
         HN_FREE char *arguments = NULL;
-        const char *fixtures = getenv("HOMENODE_FIXTURES");
+        const char *fixtures = corpus->fixtures;
 
         assert_int_equal(hn_host_from_description(FOUR_NODES, &host), 0);
         assert_true(asprintf(&arguments,
-                             "--host '" FOUR_NODES "' '%s/opted-out.xml' '%s/container.xml' '%s/too-large.xml' "
-                             "'%s/spanning-forbidden.xml' '%s/node-not-there.xml'",
+                             "--host '" FOUR_NODES "' '%s/opted-out.xml' '%s/container.xml' "
+                             "'%s/too-large.xml' '%s/spanning-forbidden.xml' '%s/node-not-there.xml'",
                              fixtures, fixtures, fixtures, fixtures, fixtures) > 0);
         array = plan(corpus, 0, arguments);
         assert_int_equal(json_object_array_length(array), 5);
@@ -225,10 +229,11 @@ static void plans_the_others_where_one_is_broken(void **state)
         struct corpus *corpus = *state;
         HN_JSON struct json_object *array = NULL, *none = NULL;
         HN_FREE char *arguments = NULL, *broken = NULL;
-        const char *fixtures = getenv("HOMENODE_FIXTURES");
+        const char *fixtures = corpus->fixtures;
 
-        assert_true(asprintf(&arguments, "--host '" FOUR_NODES "' '%s/network.xml' '%s/small.xml' '%s/cut-short.xml' "
-                                         "- <'%s/node-size.xml' 2>/dev/null",
+        assert_true(asprintf(&arguments,
+                             "--host '" FOUR_NODES "' '%s/network.xml' '%s/small.xml' '%s/cut-short.xml' "
+                             "- <'%s/node-size.xml' 2>/dev/null",
                              fixtures, fixtures, fixtures, fixtures) > 0);
         array = plan(corpus, 1, arguments);
         assert_int_equal(json_object_array_length(array), 2);
@@ -247,11 +252,11 @@ static void reserves_before_the_next(void **state)
         HN_BITMAP hwloc_bitmap_t taken = hwloc_bitmap_alloc();
         HN_JSON struct json_object *array = NULL;
         HN_FREE char *arguments = NULL;
-        const char *fixtures = getenv("HOMENODE_FIXTURES");
+        const char *fixtures = corpus->fixtures;
 
         assert_true(asprintf(&arguments,
-                             "--host '" FOUR_NODES "' '%s/node-size.xml' '%s/node-size.xml' '%s/node-size.xml' "
-                             "'%s/node-size.xml' '%s/node-size.xml'",
+                             "--host '" FOUR_NODES "' '%s/node-size.xml' '%s/node-size.xml' "
+                             "'%s/node-size.xml' '%s/node-size.xml' '%s/node-size.xml'",
                              fixtures, fixtures, fixtures, fixtures, fixtures) > 0);
         array = plan(corpus, 0, arguments);
         assert_int_equal(json_object_array_length(array), 5);
@@ -307,7 +312,8 @@ static void check_topology(struct corpus *corpus, const char *file)
                 HN_JSON struct json_object *alone = NULL;
                 char *longer = NULL;
 
-                assert_true(asprintf(&arguments, "--host '%s' '%s/guest%zu.xml'", file, corpus->tree.path, i) > 0);
+                assert_true(asprintf(&arguments, "--host '%s' '%s/guest%zu.xml'", file, corpus->tree.path,
+                                     i) > 0);
                 alone = plan(corpus, 0, arguments);
                 assert_int_equal(json_object_array_length(alone), 1);
                 check_domain(host, element(alone, 0), &sizes[i]);
@@ -358,6 +364,7 @@ static int set_up(void **state)
         static struct corpus corpus;
 
         corpus.command = getenv("HOMENODE_COMMAND");
+        corpus.fixtures = getenv("HOMENODE_FIXTURES");
         tree_make(&corpus.tree);
         *state = &corpus;
         return 0;
@@ -382,14 +389,15 @@ int main(void)
         int failed;
 
         if (!getenv("HOMENODE_COMMAND") || !getenv("HOMENODE_FIXTURES")) {
-                (void) fprintf(stderr, "HOMENODE_COMMAND and HOMENODE_FIXTURES say what to test: run make check\n");
+                (void) fprintf(stderr, "HOMENODE_COMMAND and HOMENODE_FIXTURES : see make check\n");
                 return 1;
         }
         failed = cmocka_run_group_tests(always, set_up, tear_down);
         if (failed)
                 return 1;
         if (!data || access(data, R_OK) < 0) {
-                (void) fprintf(stderr, "SKIPPED: no recorded topologies in HOMENODE_DATA (%s)\n", data ? data : "");
+                (void) fprintf(stderr, "SKIPPED: no recorded topologies in HOMENODE_DATA (%s)\n",
+                               data ? data : "");
                 return SKIPPED;
         }
         return cmocka_run_group_tests(recorded, set_up, tear_down) ? 1 : 0;
