@@ -129,6 +129,15 @@ static int leave(struct deciding *d)
         return hn_place_counted(d->task, nodes, &d->decision->placement);
 }
 
+static uint64_t capacity_of(const struct hn_task *task)
+{
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < task->n_nodes; i++)
+                sum += task->ground->nodes[task->nodes[i]].capacity_milli;
+        return sum;
+}
+
 static uint64_t largest_room(const struct hn_task *task, size_t kind, uint64_t *ret_sum)
 {
         uint64_t largest = 0;
@@ -143,26 +152,33 @@ static uint64_t largest_room(const struct hn_task *task, size_t kind, uint64_t *
         return largest;
 }
 
-/* No set of nodes holds it. */
-static int no_room(struct deciding *d)
+static int say_no_room(struct deciding *d)
 {
         char size[HN_TEXT_SIZE], most[HN_TEXT_SIZE], all[HN_TEXT_SIZE];
         size_t kind = d->task->needs[0].kind;
         uint64_t sum, largest = largest_room(d->task, kind, &sum);
         bool forbidden = d->request->wishes.spanning_forbidden;
-        int r;
 
-        r = hn_text_add(&d->decision->reason,
-                        "no room%s: %u vCPUs and %s%s are wanted, the nodes it may use have %s left at most and "
-                        "%s together",
-                        forbidden ? " on any single node, and spanning is forbidden" : "", d->request->vcpus_max,
-                        hn_text_size(d->request->memory_kib, size), kind ? " of huge pages" : "",
-                        hn_text_size(largest, most), hn_text_size(sum, all));
-        if (r < 0 || forbidden) {
-                d->decision->verdict = HN_REFUSED;
+        return hn_text_add(&d->decision->reason,
+                           "no room%s: %u vCPUs and %s%s are wanted; the nodes it may use carry %.4g vCPUs and have "
+                           "%s left together, %s at most on one",
+                           forbidden ? " on any single node, and spanning is forbidden" : "",
+                           d->request->vcpus_max, hn_text_size(d->request->memory_kib, size),
+                           kind ? " of huge pages" : "", (double) capacity_of(d->task) / 1000,
+                           hn_text_size(sum, all), hn_text_size(largest, most));
+}
+
+/* No set of nodes holds it. */
+static int no_room(struct deciding *d)
+{
+        int r = say_no_room(d);
+
+        if (r < 0)
                 return r;
-        }
-        return leave(d);
+        if (!d->request->wishes.spanning_forbidden)
+                return leave(d);
+        d->decision->verdict = HN_REFUSED;
+        return 0;
 }
 
 static int say_where(struct deciding *d, const struct hn_found *best, size_t n_open)
@@ -180,7 +196,7 @@ static int say_where(struct deciding *d, const struct hn_found *best, size_t n_o
         if (n_cells == 1)
                 return hn_text_add(reason, "on %s: fits one node", nodes);
         return hn_text_add(reason, "%zu cells on %s%s", n_cells, nodes,
-                           d->shape->given ? "" : ": the fewest that hold it");
+                           d->shape->given || d->request->wishes.vnuma > 0 ? "" : ": the fewest that hold it");
 }
 
 /* Cells are bound to their nodes: what is plugged in later has to find room there. */

@@ -15,6 +15,7 @@ struct laying {
         size_t cell;
         uint64_t *milli, *kib, *overhead_kib;
         uint64_t *weights, *caps;
+        size_t n_short;  /* bound cells that there is no room for */
 };
 
 /* Nodes that the host has not are asked for: libvirt will not start that, wherever we would place it. */
@@ -270,9 +271,10 @@ static int memory_nodes(struct laying *l, hwloc_const_bitmap_t wanted, hwloc_bit
                 fits = cell_has_room(l, nodes);
         else
                 r = widen(l, nodes, &fits);
-        if (r >= 0 && !fits)
-                r = hn_text_add(bound || request->numatune_nodes ? &l->task->note : &l->task->obstacle,
-                                "no room for cell %zu where the XML puts it", l->cell);
+        if (r >= 0 && !fits && (bound || request->numatune_nodes))
+                l->n_short++;
+        else if (r >= 0 && !fits)
+                r = hn_text_add(&l->task->obstacle, "there is no room for its memory on any nodes");
         if (r < 0)
                 return r;
         *ret = HN_TAKE(nodes);
@@ -353,5 +355,7 @@ int hn_task_fix(struct hn_task *task)
                 if (r >= 0 && !hwloc_bitmap_iszero(wanted))
                         r = lay(&l, wanted);
         }
+        if (r >= 0 && l.n_short)
+                r = hn_text_add(&task->note, "no room where the XML puts %zu of its cells", l.n_short);
         return r;
 }
