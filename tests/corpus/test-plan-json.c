@@ -389,7 +389,7 @@ int main(void)
         int failed;
 
         if (!getenv("HOMENODE_COMMAND") || !getenv("HOMENODE_FIXTURES")) {
-                (void) fprintf(stderr, "HOMENODE_COMMAND and HOMENODE_FIXTURES : see make check\n");
+                (void) fprintf(stderr, "HOMENODE_COMMAND and HOMENODE_FIXTURES are not set: see make check\n");
                 return 1;
         }
         failed = cmocka_run_group_tests(always, set_up, tear_down);
