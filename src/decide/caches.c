@@ -75,7 +75,8 @@ static int add_core(struct hn_ground *ground, const struct cache_map *map, const
 }
 
 /* Floating vCPUs are taken to be spread evenly over their CPUs. */
-static void add_crowd(struct hn_ground *ground, const struct cache_map *map, const struct hn_placed_cell *cell)
+static void add_crowd(struct hn_ground *ground, const struct cache_map *map,
+                      const struct hn_placed_cell *cell)
 {
         uint64_t milli = hn_idset_count(cell->vcpus) * UINT64_C(1000);
         unsigned n_cpus = hn_idset_count(cell->cpus);

@@ -125,8 +125,8 @@ static int own_cores(const struct hn_ground *ground, const struct hn_placement *
         return 0;
 }
 
-/* Where the user pinned the emulator, else the cells' CPUs but for vCPUs' own cores.  Without a pin of its own
- * libvirt gives the emulator what <vcpu cpuset> says. */
+/* Where the user pinned the emulator, else the cells' CPUs but for vCPUs' own cores.  Without a pin of its
+ * own libvirt gives the emulator what <vcpu cpuset> says. */
 static int choose_emulator(const struct hn_task *task, struct hn_placement *placement)
 {
         const struct hn_request *request = task->request;

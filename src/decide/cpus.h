@@ -7,8 +7,8 @@
 #include "decide/task.h"
 
 /* The cache that a cell is best kept in on a node: it holds the cell's vCPUs on cores of their own, or is at
- * least no fuller than the node as a whole.  The emptiest, the lowest CPU among equals.  NULL: all CPUs of the
- * node.  *ret_loss: share of cache locality lost, for cells that a cache could have held. */
+ * least no fuller than the node as a whole.  The emptiest, the lowest CPU among equals.  NULL: all CPUs of
+ * the node.  *ret_loss: share of cache locality lost, for cells that a cache could have held. */
 struct hn_cache_part *hn_cpus_cache(const struct hn_ground_node *node, const struct hn_need *need,
                                     double *ret_loss);
 

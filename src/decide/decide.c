@@ -49,6 +49,15 @@ static const char *left_alone(const struct hn_request *request)
         return NULL;
 }
 
+static const char *why_no_home(const struct hn_host *host, int at)
+{
+        if (at < 0)
+                return "which this host has not";
+        if (host->nodes[at].role == HN_NODE_NO_CPUS)
+                return "which has no CPUs";
+        return host->nodes[at].role == HN_NODE_NO_MEMORY ? "which has no memory" : "which guests may not use";
+}
+
 /* Nodes that the domain's own metadata names must be there and be homes. */
 static int check_wishes(struct deciding *d, bool *ret_refused)
 {
@@ -63,10 +72,7 @@ static int check_wishes(struct deciding *d, bool *ret_refused)
                         continue;
                 *ret_refused = true;
                 return hn_text_add(&d->decision->reason, "its metadata asks for node %d, %s", os,
-                                   at < 0 ? "which this host has not"
-                                   : host->nodes[at].role == HN_NODE_NO_CPUS     ? "which has no CPUs"
-                                   : host->nodes[at].role == HN_NODE_NO_MEMORY   ? "which has no memory"
-                                                                                 : "which guests may not use");
+                                   why_no_home(host, at));
         }
         return 0;
 }
@@ -160,8 +166,8 @@ static int say_no_room(struct deciding *d)
         bool forbidden = d->request->wishes.spanning_forbidden;
 
         return hn_text_add(&d->decision->reason,
-                           "no room%s: %u vCPUs and %s%s are wanted; the nodes it may use carry %.4g vCPUs and have "
-                           "%s left together, %s at most on one",
+                           "no room%s: %u vCPUs and %s%s are wanted; the nodes it may use carry %.4g vCPUs "
+                           "and have %s left together, %s at most on one",
                            forbidden ? " on any single node, and spanning is forbidden" : "",
                            d->request->vcpus_max, hn_text_size(d->request->memory_kib, size),
                            kind ? " of huge pages" : "", (double) capacity_of(d->task) / 1000,
@@ -192,11 +198,13 @@ static int say_where(struct deciding *d, const struct hn_found *best, size_t n_o
         if (!n_open)
                 return hn_text_add(reason, "on %s, where the XML puts it", nodes);
         if (best->spread)
-                return hn_text_add(reason, "spread over %s: its memory fits no smaller set of nodes now", nodes);
+                return hn_text_add(reason, "spread over %s: its memory fits no smaller set of nodes now",
+                                   nodes);
         if (n_cells == 1)
                 return hn_text_add(reason, "on %s: fits one node", nodes);
         return hn_text_add(reason, "%zu cells on %s%s", n_cells, nodes,
-                           d->shape->given || d->request->wishes.vnuma > 0 ? "" : ": the fewest that hold it");
+                           d->shape->given || d->request->wishes.vnuma > 0 ? ""
+                                                                           : ": the fewest that hold it");
 }
 
 /* Cells are bound to their nodes: what is plugged in later has to find room there. */
@@ -308,13 +316,15 @@ static int weigh(struct deciding *d)
         if (r < 0)
                 return r;
         if (alone || d->task->obstacle)
-                r = hn_text_add(&d->decision->reason, "left to libvirt: %s", alone ? alone : d->task->obstacle);
+                r = hn_text_add(&d->decision->reason, "left to libvirt: %s",
+                                alone ? alone : d->task->obstacle);
         if (r < 0)
                 return r;
         return alone || d->task->obstacle ? leave(d) : place(d);
 }
 
-int hn_decide(const struct hn_situation *situation, const struct hn_request *request, struct hn_decision **ret)
+int hn_decide(const struct hn_situation *situation, const struct hn_request *request,
+              struct hn_decision **ret)
 {
         HN_DECISION struct hn_decision *decision = calloc(1, sizeof *decision);
         HN_CLEANUP(end_deciding) struct deciding d = { .situation = situation, .request = request };

@@ -57,7 +57,7 @@ struct hn_shape {
 
 enum hn_verdict {
         HN_PLACED,
-        HN_LEFT,     /* left to libvirt: opted out, other type, numad's, or room for none; counted as far as known */
+        HN_LEFT,     /* left to libvirt: opted out, not ours, or no room; counted as far as known */
         HN_REFUSED,  /* its own metadata demands what can't be had */
 };
 
@@ -73,7 +73,8 @@ struct hn_decision {
 };
 
 /* -ENOMEM; every other difficulty is a verdict. */
-int hn_decide(const struct hn_situation *situation, const struct hn_request *request, struct hn_decision **ret);
+int hn_decide(const struct hn_situation *situation, const struct hn_request *request,
+              struct hn_decision **ret);
 
 void hn_decision_free(struct hn_decision *decision);
 HN_DEFINE_CLEANUP(struct hn_decision *, hn_decision_free, hn_cleanup_decision)

@@ -29,7 +29,8 @@ static int score_json(const struct hn_score *score, struct json_object **ret)
         int r = json ? 0 : -ENOMEM;
 
         for (int i = 0; r >= 0 && i < HN_TERMS; i++)
-                r = hn_json_add(json, hn_term_name((enum hn_term) i), json_object_new_double(score->terms[i]));
+                r = hn_json_add(json, hn_term_name((enum hn_term) i),
+                                json_object_new_double(score->terms[i]));
         if (r >= 0)
                 r = hn_json_add(json, "total", json_object_new_double(score->total));
         if (r < 0)

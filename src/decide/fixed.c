@@ -25,7 +25,8 @@ static int check_nodes(struct hn_task *task, hwloc_const_bitmap_t nodes, const c
                 return 0;
         HN_IDSET_FOREACH(os, nodes)
                 if (hn_host_at(task->ground->host, (unsigned) os) < 0)
-                        return hn_text_add(&task->obstacle, "its %s asks for node %d, which this host has not",
+                        return hn_text_add(&task->obstacle,
+                                           "its %s asks for node %d, which this host has not",
                                            what, os);
         return hwloc_bitmap_iszero(nodes) ? hn_text_add(&task->obstacle, "its %s names no node", what) : 0;
 }
@@ -43,7 +44,8 @@ static int check_pin(struct hn_task *task, hwloc_const_bitmap_t cpus, const char
         r = hn_idset_format(cpus, &list);
         if (r < 0)
                 return r;
-        return hn_text_add(&task->obstacle, "%s is pinned to CPUs %s, none of which guests may use on this host",
+        return hn_text_add(&task->obstacle,
+                           "%s is pinned to CPUs %s, none of which guests may use on this host",
                            what, list);
 }
 
@@ -284,7 +286,8 @@ static int memory_nodes(struct laying *l, hwloc_const_bitmap_t wanted, hwloc_bit
 static int add_seats(struct laying *l)
 {
         const struct hn_need *need = &l->task->needs[l->cell];
-        struct hn_seat *more = reallocarray(l->task->seats, l->task->n_seats + l->host->n_nodes, sizeof *more);
+        struct hn_seat *more =
+                reallocarray(l->task->seats, l->task->n_seats + l->host->n_nodes, sizeof *more);
 
         if (!more)
                 return -ENOMEM;

@@ -71,7 +71,8 @@ static int map_cpus(struct hn_ground *ground)
 
         for (size_t at = 0; at < host->n_nodes; at++) {
                 const struct hn_node *node = &host->nodes[at];
-                int a = hwloc_bitmap_last(node->cpus), b = node->isolated ? hwloc_bitmap_last(node->isolated) : -1;
+                int a = hwloc_bitmap_last(node->cpus);
+                int b = node->isolated ? hwloc_bitmap_last(node->isolated) : -1;
 
                 last = a > last ? a : last;
                 last = b > last ? b : last;

@@ -90,7 +90,8 @@ static int fill_memory_nodes(const struct hn_task *task, struct hn_placement *pl
 {
         if (!task->memory_open)
                 return 0;
-        return hwloc_bitmap_or(placement->memory_nodes, placement->home, task->memory_nodes) < 0 ? -ENOMEM : 0;
+        return hwloc_bitmap_or(placement->memory_nodes, placement->home, task->memory_nodes) < 0 ? -ENOMEM
+                                                                                                 : 0;
 }
 
 int hn_place_layout(const struct hn_layout *layout, struct hn_placement **ret, char **ret_note)

@@ -48,7 +48,8 @@ int hn_search_new(struct hn_layout *layout, struct hn_search **ret)
         search->chosen = calloc(n, sizeof *search->chosen);
         search->order = calloc(n, sizeof *search->order);
         search->trial = calloc(n, sizeof *search->trial);
-        if (!search->best.nodes || !search->second.nodes || !search->chosen || !search->order || !search->trial)
+        if (!search->best.nodes || !search->second.nodes || !search->chosen || !search->order
+            || !search->trial)
                 return -ENOMEM;
         *ret = HN_TAKE(search);
         return 0;
@@ -304,88 +305,6 @@ static bool wants_cores(const struct hn_task *task)
         return false;
 }
 
-static int descending(const void *a, const void *b)
-{
-        uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
-
-        return (x < y) - (x > y);
-}
-
-/* How many of the largest of the task's nodes' values it takes to reach `sum`; one more than there are: all do
- * not.  Sorts values[]. */
-static size_t fewest(const struct hn_task *task, uint64_t *values, uint64_t sum)
-{
-        uint64_t reached = 0;
-        size_t n = 0;
-
-        qsort(values, task->n_nodes, sizeof *values, descending);
-        while (n < task->n_nodes && reached < sum)
-                reached = hn_add(reached, values[n++]);
-        return reached < sum ? task->n_nodes + 1 : n;
-}
-
-static uint64_t capacity_left(const struct hn_task *task, size_t at)
-{
-        const struct hn_ground_node *g = &task->ground->nodes[at];
-
-        return hn_subtract(g->capacity_milli, g->fixed_milli);
-}
-
-/* No fewer nodes than this can hold the open cells' memory and vCPUs, however they are cut. */
-static size_t bound_by_sums(const struct hn_search *search)
-{
-        const struct hn_task *task = search->layout->task;
-        const struct hn_ground *ground = task->ground;
-        uint64_t *values = search->layout->scratch, milli = 0;
-        size_t bound = 1, k;
-
-        for (size_t i = 0; i < task->n_open; i++)
-                milli += task->needs[task->open[i]].n_vcpus * UINT64_C(1000);
-        for (size_t i = 0; i < task->n_nodes; i++)
-                values[i] = capacity_left(task, task->nodes[i]);
-        k = fewest(task, values, milli);
-        bound = k > bound ? k : bound;
-        for (size_t kind = 0; kind < ground->n_pages; kind++) {
-                uint64_t sum = 0;
-
-                for (size_t i = 0; i < task->n_open; i++) {
-                        const struct hn_need *need = &task->needs[task->open[i]];
-
-                        sum = hn_add(sum, need->kind == kind ? need->memory_kib : 0);
-                        sum = hn_add(sum, kind == 0 ? need->overhead_kib : 0);
-                }
-                for (size_t i = 0; i < task->n_nodes; i++)
-                        values[i] = ground->rooms[task->nodes[i] * ground->n_pages + kind];
-                k = fewest(task, values, sum);
-                bound = k > bound ? k : bound;
-        }
-        return bound;
-}
-
-/* No fewer nodes than this can hold whole cells, counted as if all were as small as the smallest. */
-static size_t bound_by_cells(const struct hn_search *search)
-{
-        const struct hn_task *task = search->layout->task;
-        uint64_t *values = search->layout->scratch, milli = UINT64_MAX, memory = UINT64_MAX;
-
-        for (size_t i = 0; i < task->n_open; i++) {
-                const struct hn_need *need = &task->needs[task->open[i]];
-                uint64_t ordinary = need->kind ? need->overhead_kib : need->memory_kib;
-
-                milli = need->n_vcpus * UINT64_C(1000) < milli ? need->n_vcpus * UINT64_C(1000) : milli;
-                memory = ordinary < memory ? ordinary : memory;
-        }
-        for (size_t i = 0; i < task->n_nodes; i++) {
-                size_t at = task->nodes[i];
-                uint64_t by_vcpus = milli ? capacity_left(task, at) / milli : task->n_open;
-                uint64_t by_memory = memory ? task->ground->rooms[at * task->ground->n_pages] / memory
-                                            : task->n_open;
-
-                values[i] = by_vcpus < by_memory ? by_vcpus : by_memory;
-        }
-        return fewest(task, values, task->n_open);
-}
-
 static bool look_cells(struct hn_search *search, size_t k)
 {
         bool cores = wants_cores(search->layout->task);
@@ -420,7 +339,7 @@ static bool run_cells(struct hn_search *search, size_t first)
 bool hn_search_run(struct hn_search *search)
 {
         const struct hn_task *task = search->layout->task;
-        size_t first = bound_by_sums(search), cells = bound_by_cells(search);
+        size_t first = hn_search_bound(search), cells = hn_search_bound_cells(search);
 
         search->best.k = search->second.k = search->scored = 0;
         if (run_cells(search, cells > first ? cells : first))

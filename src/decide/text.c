@@ -40,7 +40,8 @@ const char *hn_text_size(uint64_t kib, char *buffer)
         else if (tenths < 10)
                 (void) snprintf(buffer, HN_TEXT_SIZE, "%" PRIu64 " MiB", kib / 1024);
         else if (tenths % 10)
-                (void) snprintf(buffer, HN_TEXT_SIZE, "%" PRIu64 ".%" PRIu64 " GiB", tenths / 10, tenths % 10);
+                (void) snprintf(buffer, HN_TEXT_SIZE, "%" PRIu64 ".%" PRIu64 " GiB", tenths / 10,
+                                tenths % 10);
         else
                 (void) snprintf(buffer, HN_TEXT_SIZE, "%" PRIu64 " GiB", tenths / 10);
         return buffer;

@@ -75,7 +75,8 @@ static bool fits_some_node(const struct scene *scene, unsigned vcpus, uint64_t m
                 uint64_t reserve = node->memory_kib / 20 < GIB ? node->memory_kib / 20 : GIB;
                 unsigned hundredths = node->n_cores * 100 + (node->n_threads - node->n_cores) * 25;
 
-                if (node->role == HN_NODE_HOME && vcpus * 100 <= hundredths && wanted <= node->memory_kib - reserve)
+                if (node->role == HN_NODE_HOME && vcpus * 100 <= hundredths
+                    && wanted <= node->memory_kib - reserve)
                         return true;
         }
         return false;
@@ -100,8 +101,8 @@ static void grid_of(struct scene *scene)
 {
         uint64_t largest, total = total_kib(scene->host, &largest);
         unsigned threads = total_threads(scene->host);
-        const unsigned vcpus[] = { 1, 2, 3, 4, 7, 8, 13, 16, threads / 4, threads / 2, threads / 2 + 1, threads,
-                                   2 * threads };
+        const unsigned vcpus[] = { 1, 2, 3, 4, 7, 8, 13, 16, threads / 4, threads / 2, threads / 2 + 1,
+                                   threads, 2 * threads };
         const uint64_t memory[] = { 64 * MIB, 65 * MIB, GIB, 4 * GIB, largest / 2, largest, largest * 3 / 2,
                                     total / 2, total * 9 / 10, total, 2 * total };
 
@@ -201,7 +202,8 @@ int main(void)
 
         folder = getenv("HOMENODE_DATA");
         if (!folder || access(folder, R_OK) < 0) {
-                print_error("SKIPPED: no recorded machines at HOMENODE_DATA (%s)\n", folder ? folder : "not set");
+                print_error("SKIPPED: no recorded machines at HOMENODE_DATA (%s)\n",
+                            folder ? folder : "not set");
                 return 77;
         }
         return cmocka_run_group_tests(tests, NULL, NULL);

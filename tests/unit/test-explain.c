@@ -39,7 +39,8 @@ static void a_placed_domain_in_json(void **state)
 
         (void) state;
         assert_string_equal(json_object_get_string(member(json, "name")), "vm7");
-        assert_string_equal(json_object_get_string(member(json, "uuid")), "00000000-0000-0000-0000-000000000007");
+        assert_string_equal(json_object_get_string(member(json, "uuid")),
+                            "00000000-0000-0000-0000-000000000007");
         assert_true(json_object_get_boolean(member(json, "managed")));
         assert_string_equal(json_object_get_string(member(json, "verdict")), "placed");
         assert_int_equal(json_object_array_length(member(json, "cells")), 2);

@@ -33,7 +33,8 @@ static void occupy(struct scene *scene, unsigned number, uint64_t memory_kib, co
 }
 
 /* What was promised there; nothing: all 0. */
-static const struct hn_promise *promise_on(const struct hn_placement *placement, unsigned node, uint64_t page_kib)
+static const struct hn_promise *promise_on(const struct hn_placement *placement, unsigned node,
+                                           uint64_t page_kib)
 {
         static const struct hn_promise none = { 0 };
 
@@ -476,7 +477,8 @@ static void pins_make_the_home(void **state)
 
         (void) state;
         d = start_body(scene, UUID "<memory>4194304</memory><vcpu>3</vcpu><cputune>"
-                                   "<vcpupin vcpu='0' cpuset='17'/><vcpupin vcpu='1' cpuset='18-19'/></cputune>");
+                                   "<vcpupin vcpu='0' cpuset='17'/>"
+                                   "<vcpupin vcpu='1' cpuset='18-19'/></cputune>");
         assert_int_equal(d->verdict, HN_PLACED);
         assert_set(d->placement->home, "2");
         assert_set(d->placement->memory_nodes, "2");
@@ -500,7 +502,8 @@ static void a_cpuset_pins_all_and_the_emulator(void **state)
         assert_set(hn_placement_vcpu(d->placement, 1), "6-9");
         assert_set(d->placement->emulator_cpus, "6-9");
         assert_int_equal(promise_on(d->placement, 0, 0)->vcpus_milli, 1000);
-        assert_int_equal(promise_on(d->placement, 0, 0)->memory_kib + promise_on(d->placement, 1, 0)->memory_kib,
+        assert_int_equal(promise_on(d->placement, 0, 0)->memory_kib
+                                 + promise_on(d->placement, 1, 0)->memory_kib,
                          4 * GIB + 56 * MIB);
         scene_free(scene);
 }
@@ -541,7 +544,8 @@ static void isolated_cpus_are_for_pins_only(void **state)
                         scene->host->cores[i] = scene->host->cores[--scene->host->n_cores];
                 }
         d = start_body(scene, UUID "<memory>1048576</memory><vcpu>2</vcpu><cputune>"
-                                   "<vcpupin vcpu='0' cpuset='20'/><vcpupin vcpu='1' cpuset='21'/></cputune>");
+                                   "<vcpupin vcpu='0' cpuset='20'/>"
+                                   "<vcpupin vcpu='1' cpuset='21'/></cputune>");
         assert_int_equal(d->verdict, HN_PLACED);
         assert_set(d->placement->home, "2");
         assert_set(hn_placement_vcpu(d->placement, 1), "21");
@@ -555,7 +559,8 @@ static void pins_outside_of_the_host_are_left(void **state)
 {
         static const char *const bodies[] = {
                 UUID "<memory>1048576</memory><vcpu cpuset='64-95'>2</vcpu>",
-                UUID "<memory>1048576</memory><vcpu>2</vcpu><cputune><vcpupin vcpu='1' cpuset='64'/></cputune>",
+                UUID "<memory>1048576</memory><vcpu>2</vcpu>"
+                     "<cputune><vcpupin vcpu='1' cpuset='64'/></cputune>",
                 UUID "<memory>1048576</memory><vcpu>2</vcpu><cputune><emulatorpin cpuset='640'/></cputune>",
         };
         struct scene *scene = scene_of(host_of(&four));
@@ -682,7 +687,8 @@ static void place_on_takes_only_what_fits(void **state)
                 HN_BITMAP hwloc_bitmap_t nodes = set_of(wrong[i]);
                 struct hn_placement *placement = NULL;
 
-                assert_int_equal(hn_place_on(&scene->situation, request, shape, nodes, &placement, &score), -ENOSPC);
+                assert_int_equal(hn_place_on(&scene->situation, request, shape, nodes, &placement, &score),
+                                 -ENOSPC);
                 assert_null(placement);
         }
         hn_request_free(request);

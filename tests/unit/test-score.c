@@ -88,8 +88,10 @@ static void cpu_counts_the_others_by_their_priority(void **state)
         start_with(scene, 1, 4, GIB, HN_PRIORITY_NORMAL, "0");
         start_with(scene, 2, 4, GIB, HN_PRIORITY_HIGH, "1");
         /* own 0.25; the other is slowed from 0.0625 to 0.25 */
-        assert_float_equal(score_vm(scene, 4, GIB, HN_PRIORITY_NORMAL, "0").terms[HN_TERM_CPU], 0.4375, EPSILON);
-        assert_float_equal(score_vm(scene, 4, GIB, HN_PRIORITY_HIGH, "0").terms[HN_TERM_CPU], 1.1875, EPSILON);
+        assert_float_equal(score_vm(scene, 4, GIB, HN_PRIORITY_NORMAL, "0").terms[HN_TERM_CPU], 0.4375,
+                           EPSILON);
+        assert_float_equal(score_vm(scene, 4, GIB, HN_PRIORITY_HIGH, "0").terms[HN_TERM_CPU], 1.1875,
+                           EPSILON);
         assert_float_equal(score_vm(scene, 4, GIB, HN_PRIORITY_NORMAL, "1").terms[HN_TERM_CPU], 1, EPSILON);
         assert_float_equal(score_vm(scene, 4, GIB, HN_PRIORITY_LOW, "1").terms[HN_TERM_CPU], 0.8125, EPSILON);
         scene_free(scene);
@@ -103,7 +105,8 @@ static void cpu_counts_measured_load(void **state)
 
         (void) state;
         scene->situation.load = &load;
-        assert_float_equal(score_vm(scene, 4, GIB, HN_PRIORITY_NORMAL, "3").terms[HN_TERM_CPU], 0.25, EPSILON);
+        assert_float_equal(score_vm(scene, 4, GIB, HN_PRIORITY_NORMAL, "3").terms[HN_TERM_CPU], 0.25,
+                           EPSILON);
         scene_free(scene);
 }
 
@@ -112,7 +115,8 @@ static void further_threads_are_worth_a_quarter(void **state)
         struct scene *scene = scene_of(host_of(&(struct host_plan) { 1, 4, 2, 0, 32 * GIB }));
 
         (void) state;
-        assert_float_equal(score_vm(scene, 5, GIB, HN_PRIORITY_NORMAL, "0").terms[HN_TERM_CPU], 0.25, EPSILON);
+        assert_float_equal(score_vm(scene, 5, GIB, HN_PRIORITY_NORMAL, "0").terms[HN_TERM_CPU], 0.25,
+                           EPSILON);
         scene_free(scene);
 }
 
@@ -123,10 +127,10 @@ static void cells_on_two_nodes_reach_over(void **state)
 
         (void) state;
         host_distance(scene->host, 0, 1, 12);
-        assert_float_equal(score_vm(scene, 16, 8 * GIB, HN_PRIORITY_NORMAL, "0,2").terms[HN_TERM_REMOTE], 0.15,
-                           EPSILON);
-        assert_float_equal(score_vm(scene, 16, 8 * GIB, HN_PRIORITY_NORMAL, "0-1").terms[HN_TERM_REMOTE], 0.03,
-                           EPSILON);
+        assert_float_equal(score_vm(scene, 16, 8 * GIB, HN_PRIORITY_NORMAL, "0,2").terms[HN_TERM_REMOTE],
+                           0.15, EPSILON);
+        assert_float_equal(score_vm(scene, 16, 8 * GIB, HN_PRIORITY_NORMAL, "0-1").terms[HN_TERM_REMOTE],
+                           0.03, EPSILON);
         /* three cells: from 0 the others are at 12 and 20, from 2 both at 20 */
         assert_float_equal(score_vm(scene, 24, 8 * GIB, HN_PRIORITY_NORMAL, "0-2").terms[HN_TERM_REMOTE],
                            0.3 * (0.3 + 0.3 + 0.5) / 3, EPSILON);
@@ -177,7 +181,8 @@ static void live_free_memory_counts_where_it_is_less(void **state)
         (void) state;
         scene->host->nodes[1].free_kib = 12 * GIB;
         /* 2 GiB and overhead of 20 wanted are left */
-        assert_true(score_vm(scene, 1, 10 * GIB, HN_PRIORITY_NORMAL, "1").terms[HN_TERM_MEMORY] > 0.2 * 0.9 * 0.9);
+        assert_true(score_vm(scene, 1, 10 * GIB, HN_PRIORITY_NORMAL, "1").terms[HN_TERM_MEMORY]
+                    > 0.2 * 0.9 * 0.9);
         scene_free(scene);
 }
 
@@ -193,7 +198,8 @@ static void a_crowded_cache_is_left_for_the_whole_node(void **state)
         start_with(scene, 2, 3, GIB, HN_PRIORITY_NORMAL, "0");
         assert_set(scene->placements[1]->cells[0].cpus, "4-7");
         /* 3 + 4 vCPUs on 4 cores are fuller than 6 + 4 on 8: over both caches, half of the locality lost */
-        assert_float_equal(score_vm(scene, 4, GIB, HN_PRIORITY_NORMAL, "0").terms[HN_TERM_CACHE], 0.025, EPSILON);
+        assert_float_equal(score_vm(scene, 4, GIB, HN_PRIORITY_NORMAL, "0").terms[HN_TERM_CACHE], 0.025,
+                           EPSILON);
         assert_float_equal(score_vm(scene, 5, GIB, HN_PRIORITY_NORMAL, "0").terms[HN_TERM_CACHE], 0, EPSILON);
         scene_free(scene);
 }

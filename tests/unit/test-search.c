@@ -196,8 +196,8 @@ static bool is_spread(const struct hn_placement *placement)
         return false;
 }
 
-static void weigh_set(const struct scene *scene, const struct hn_request *request, const struct hn_shape *shape,
-                      uint64_t mask, bool spread, bool pinned, struct rivals *rivals)
+static void weigh_set(const struct scene *scene, const struct hn_request *request,
+                      const struct hn_shape *shape, uint64_t mask, bool spread, bool pinned, struct rivals *rivals)
 {
         HN_BITMAP hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
         HN_PLACEMENT struct hn_placement *placement = NULL;
@@ -261,7 +261,8 @@ static void compare_with_all(const struct scene *scene, const struct hn_request 
         }
 }
 
-static void compare_rounds(uint64_t seed, unsigned rounds, unsigned min_nodes, unsigned max_nodes, unsigned max_k)
+static void compare_rounds(uint64_t seed, unsigned rounds, unsigned min_nodes, unsigned max_nodes,
+                           unsigned max_k)
 {
         struct dice dice = { seed };
 

@@ -12,7 +12,8 @@
 /* Four nodes of 8 cores and 32 GiB: 8 vCPUs and 31 GiB fit (the reserve is 1 GiB there). */
 static const struct host_plan four = { .nodes = 4, .cores = 8, .threads = 1, .memory_kib = 32 * GIB };
 
-static struct hn_shape *shape_on(const struct hn_host *host, const struct hn_request *request, char **ret_note)
+static struct hn_shape *shape_on(const struct hn_host *host, const struct hn_request *request,
+                                 char **ret_note)
 {
         struct hn_policy policy;
         struct hn_shape *shape = NULL;
@@ -113,7 +114,8 @@ static void one_node_holds_it_then_one_cell(void **state)
 static void too_many_vcpus_or_too_much_memory_is_cut_evenly(void **state)
 {
         struct hn_request *wide = vm(1, 16, 4 * GIB), *large = vm(2, 4, 60 * GIB), *odd = vm(3, 9, GIB + MIB);
-        HN_SHAPE struct hn_shape *a = shape_of(&four, wide), *b = shape_of(&four, large), *c = shape_of(&four, odd);
+        HN_SHAPE struct hn_shape *a = shape_of(&four, wide), *b = shape_of(&four, large);
+        HN_SHAPE struct hn_shape *c = shape_of(&four, odd);
 
         (void) state;
         assert_int_equal(a->n_cells, 2);

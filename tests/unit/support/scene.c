@@ -169,7 +169,8 @@ const struct hn_decision *scene_start(struct scene *scene, const struct hn_reque
         return decision;
 }
 
-const struct hn_decision *scene_start_vm(struct scene *scene, unsigned number, unsigned vcpus, uint64_t memory_kib)
+const struct hn_decision *scene_start_vm(struct scene *scene, unsigned number, unsigned vcpus,
+                                         uint64_t memory_kib)
 {
         struct hn_request *request = vm(number, vcpus, memory_kib);
         const struct hn_decision *decision = scene_start(scene, request);
@@ -264,7 +265,8 @@ static void check_cpus(const struct scene *scene, const struct hn_request *reque
 }
 
 /* What may still be promised there, reckoned anew: live or built memory, less what others were promised. */
-static uint64_t room_of(const struct scene *scene, const struct hn_request *request, unsigned os, uint64_t page_kib)
+static uint64_t room_of(const struct scene *scene, const struct hn_request *request, unsigned os,
+                        uint64_t page_kib)
 {
         const struct hn_node *node = &scene->host->nodes[hn_host_at(scene->host, os)];
         uint64_t room, reserve = node->memory_kib / 20, promised = 0;
@@ -280,7 +282,8 @@ static uint64_t room_of(const struct scene *scene, const struct hn_request *requ
         for (size_t i = 0; i < scene->situation.n_placements; i++) {
                 const struct hn_placement *placement = scene->placements[i];
 
-                for (size_t p = 0; strcmp(placement->uuid, request->uuid) != 0 && p < placement->n_promises; p++)
+                for (size_t p = 0; strcmp(placement->uuid, request->uuid) != 0 && p < placement->n_promises;
+                     p++)
                         if (placement->promises[p].node == os && placement->promises[p].page_kib == page_kib)
                                 promised += placement->promises[p].memory_kib;
         }

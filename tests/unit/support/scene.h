@@ -47,7 +47,8 @@ const struct hn_decision *scene_start(struct scene *scene, const struct hn_reque
 struct hn_decision *scene_ask(const struct scene *scene, const struct hn_request *request);
 
 /* Starts a domain that is made and freed here; asserts that it is placed. */
-const struct hn_decision *scene_start_vm(struct scene *scene, unsigned number, unsigned vcpus, uint64_t memory_kib);
+const struct hn_decision *scene_start_vm(struct scene *scene, unsigned number, unsigned vcpus,
+                                         uint64_t memory_kib);
 
 /* Asserts the invariants of any decision, whatever the request. */
 void check_decision(const struct scene *scene, const struct hn_request *request,
