@@ -262,7 +262,7 @@ static int read_numatune_memory(struct hn_reading *reading, const xmlNode *memor
         if (r < 0 && r != -ENOENT)
                 return r;
         if (r == -ENOENT && !mode && !placement) {
-                request->numatune_mode = HN_NUMA_NONE;
+                request->numatune_mode = HN_NUMA_NONE; /* an empty element says nothing */
                 return 0;
         }
         if (r == -ENOENT && !placement)

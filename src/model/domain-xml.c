@@ -106,6 +106,8 @@ int hn_text_number(const char *text, uint64_t max, uint64_t *ret)
 
         while (isspace((unsigned char) *text))
                 text++;
+        if (*text == '+')
+                text++;
         if (!isdigit((unsigned char) *text))
                 return -EINVAL;
         for (; isdigit((unsigned char) *text); text++)

@@ -40,7 +40,7 @@ bool hn_xml_has(const xmlNode *element, const char *attribute, const char *value
 /* Writes "/domain/vcpu (line 4): …" to *fault, which must be NULL.  Returns -EINVAL, or -ENOMEM. */
 int hn_xml_fault(char **fault, const xmlNode *where, const char *format, ...) HN_PRINTF(3, 4);
 
-/* A decimal number, white space around it allowed.  -EINVAL, -ERANGE (above `max`). */
+/* A decimal number; white space around it and a plus sign are allowed.  -EINVAL, -ERANGE (above `max`). */
 int hn_text_number(const char *text, uint64_t max, uint64_t *ret);
 
 /* A size as virScaleInteger of libvirt reads it: b, byte(s); k, M, G, T, P, E alone or with iB by 1024, with

@@ -19,6 +19,26 @@ static void refuse_doctype(void *data, const xmlChar *name, const xmlChar *exter
         context->wellFormed = 0;
 }
 
+/* libxml2 prints faults of character encodings whatever the parser's options say. */
+static void print_nothing(void *context, const char *message, ...)
+{
+        (void) context;
+        (void) message;
+}
+
+static xmlDoc *read_quietly(xmlParserCtxt *context, const char *text, size_t length)
+{
+        xmlGenericErrorFunc function = xmlGenericError;
+        void *data = xmlGenericErrorContext;
+        xmlDoc *doc;
+
+        xmlSetGenericErrorFunc(NULL, print_nothing);
+        doc = xmlCtxtReadMemory(context, text, (int) length, NULL, NULL,
+                                XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+        xmlSetGenericErrorFunc(data, function);
+        return doc;
+}
+
 static void free_parser(xmlParserCtxt **context)
 {
         if (*context)
@@ -36,8 +56,7 @@ int hn_xml_parse(const char *text, size_t length, xmlDoc **ret)
         if (!context)
                 return -ENOMEM;
         context->sax->internalSubset = refuse_doctype;
-        doc = xmlCtxtReadMemory(context, text, (int) length, NULL, NULL,
-                                XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+        doc = read_quietly(context, text, length);
         if (!doc)
                 return context->errNo == XML_ERR_NO_MEMORY ? -ENOMEM : -EBADMSG;
         *ret = doc;

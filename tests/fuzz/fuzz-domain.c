@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Any text as a domain: refused, or read, decided on a small host and rewritten in every form.  What comes
- * out can be read again, rewriting it again changes nothing, and undo gives back what was there.
+ * out can be read again, rewriting it again changes nothing, and undo gives back what was there.  The same
+ * after somebody took out one of the elements in between, but for what was there.
  * Links libhomenode.a, hwloc, libxml2, json-c.
  */
 #include <libxml/c14n.h>
@@ -11,6 +12,8 @@
 
 #include "act/rewrite.h"
 #include "model/mark.h"
+
+#define EDITS 3u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -102,7 +105,60 @@ static void check_form(xmlDoc *original, enum hn_rewrite_form form, const struct
         demand(hn_rewrite_undo(again, &changed) == 0);
         HN_FREE char *before = canonical_of(original), *after = canonical_of(again);
         demand(marked || !before || !strcmp(before, after));
-        demand(hn_rewrite_undo(again, &changed) == 0 && (marked || !changed));
+        demand(hn_rewrite_undo(again, &changed) == 0 && !changed);
+}
+
+/* The element after `node` in document order, within `top`. */
+static xmlNode *next_element(xmlNode *node, const xmlNode *top)
+{
+        do {
+                if (node->type == XML_ELEMENT_NODE && node->children)
+                        node = node->children;
+                else {
+                        while (node != top && !node->next)
+                                node = node->parent;
+                        if (node == top)
+                                return NULL;
+                        node = node->next;
+                }
+        } while (node->type != XML_ELEMENT_NODE);
+        return node;
+}
+
+static void take_out(xmlDoc *doc, size_t which)
+{
+        xmlNode *domain = hn_domain_element(doc), *node;
+        size_t n = 0;
+
+        for (node = next_element(domain, domain); node; node = next_element(node, domain))
+                n++;
+        node = n ? next_element(domain, domain) : NULL;
+        for (which = n ? which % n : 0; which; which--)
+                node = next_element(node, domain);
+        if (node) {
+                xmlUnlinkNode(node);
+                xmlFreeNode(node);
+        }
+}
+
+/* `original` applied, then edited, then applied to what that asks for. */
+static void check_edit(xmlDoc *original, const struct hn_decision *decision, size_t which)
+{
+        HN_XMLDOC xmlDoc *doc = xmlCopyDoc(original, 1);
+        HN_REQUEST struct hn_request *request = NULL;
+        HN_DECISION struct hn_decision *second = NULL;
+        bool changed;
+
+        demand(hn_rewrite_apply(doc, HN_REWRITE_PREPARE, situation(), decision, &changed) == 0);
+        take_out(doc, which);
+        request = request_of(doc);
+        if (request) {
+                demand(hn_decide(situation(), request, &second) == 0);
+                demand(hn_rewrite_apply(doc, HN_REWRITE_PREPARE, situation(), second, &changed) == 0);
+                demand(hn_rewrite_apply(doc, HN_REWRITE_PREPARE, situation(), second, &changed) == 0 && !changed);
+        }
+        demand(hn_rewrite_undo(doc, &changed) == 0);
+        demand(hn_rewrite_undo(doc, &changed) == 0 && !changed);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -120,5 +176,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         demand(hn_decide(situation(), request, &decision) == 0);
         for (int form = HN_REWRITE_PREPARE; form <= HN_REWRITE_DEFINITION; form++)
                 check_form(doc, (enum hn_rewrite_form) form, decision);
+        for (size_t i = 1; i <= EDITS; i++)
+                check_edit(doc, decision, size * i);
         return 0;
 }

@@ -19,6 +19,9 @@ static void refuses_what_is_no_xml(void **state)
                 { "<!DOCTYPE domain SYSTEM 'file:///etc/passwd'><domain/>", -EBADMSG },
                 { "<!DOCTYPE d [<!ENTITY a 'x'><!ENTITY b '&a;&a;'>]><domain>&b;</domain>", -EBADMSG },
                 { "<domain>&unknown;</domain>", -EBADMSG },
+                { "<?xml version='1.0' encoding='UTF-16'?><domain/>\xff", -EBADMSG },
+                { "<?xml version='1.0' encoding='UCS-4'?><domain/>\xff", -EBADMSG },
+                { "<domain>\xff</domain>", -EBADMSG },
         };
         (void) state;
 
