@@ -106,8 +106,8 @@ static int read_cell(struct hn_reading *reading, const xmlNode *element, unsigne
         return read_distances(reading, element, at);
 }
 
-/* Do cells of ours still say what <vcpu> and <memory> say?  After a user's edit they may not: then there are
- * vCPUs that no cell names, or that libvirt has given to cell 0. */
+/* Do cells of ours still say what <vcpu>, <memory> and the owner's wishes say?  After a user's edit they may
+ * not: then there are vCPUs that no cell names, or that libvirt has given to cell 0. */
 static int cells_fit(struct hn_reading *reading, bool *ret)
 {
         const struct hn_request *request = reading->request;
@@ -120,7 +120,8 @@ static int cells_fit(struct hn_reading *reading, bool *ret)
         if (r < 0 && r != -ENOENT)
                 return r;
         *ret = hn_mark_vcpus(reading->mark) == request->vcpus_max &&
-               (r == -ENOENT || round_to_mib(memory) == sum);
+               (r == -ENOENT || round_to_mib(memory) == sum) &&
+               (request->wishes.vnuma < 0 || (size_t) request->wishes.vnuma == request->n_cells);
         return 0;
 }
 

@@ -88,7 +88,8 @@ struct hn_request {
         struct hn_request_cell *cells;
         size_t n_cells;
         bool cells_ours;           /* they stand in our mark.  Where the domain is not running and they
-                                    * no longer fit its vCPUs or memory they are left out, topology too */
+                                    * no longer fit its vCPUs, memory or vnuma they are left out, and so
+                                    * is their topology */
 
         bool placement_auto;       /* vcpu or numatune placement='auto': numad decides */
         enum hn_numa_mode numatune_mode; /* <numatune><memory>, the user's */

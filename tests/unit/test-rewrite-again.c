@@ -169,7 +169,8 @@ static void renews_cells_that_no_longer_fit(void **state)
         HN_FREE char *more = edited(placed, "<vcpu placement=\"static\">4</vcpu>", "<vcpu>6</vcpu>");
         HN_FREE char *filled = edited(more, "cpus=\"0-1\"", "cpus=\"0-1,4-5\"");
         HN_FREE char *memory = edited(placed, "4194304", "5242880");
-        const char *const edits[] = { more, filled, memory };
+        HN_FREE char *wish = edited(placed, "<metadata>", "<metadata><domain xmlns='urn:homenode:1' vnuma='3'/>");
+        const char *const edits[] = { more, filled, memory, wish };
         (void) state;
 
         for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
