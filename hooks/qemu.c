@@ -27,7 +27,7 @@ static const struct operation {
         uint64_t budget_us;
 } operations[] = {
         { "prepare", "begin", hn_operation_prepare, 1000000 },
-        { "started", "begin", hn_operation_started, 600000 },
+        { "started", "begin", hn_operation_started, 900000 },
         { "release", "end", hn_operation_release, 600000 },
         { "migrate", "begin", hn_operation_filter, 600000 },
         { "restore", "begin", hn_operation_filter, 600000 },

@@ -326,11 +326,11 @@ static int lay(struct laying *l, hwloc_const_bitmap_t wanted)
         return add_seats(l);
 }
 
-/* Where libvirt binds all of the guest's memory, homenode has nothing to say about it. */
+/* Where the user has libvirt bind all of the guest's memory, homenode has nothing to say about it. */
 static bool all_bound(const struct hn_request *request)
 {
         for (size_t i = 0; i < request->n_cells; i++)
-                if (!request->cells[i].bound)
+                if (!request->cells[i].bound || request->cells[i].ours)
                         return false;
         return request->n_cells > 0;
 }
