@@ -9,6 +9,7 @@
 
 #include "model/clock.h"
 #include "store/ledger-internal.h"
+#include "store/living.h"
 
 #define SUFFIX ".json"
 
@@ -110,9 +111,20 @@ static int append(struct list *list, struct hn_entry *entry)
         return 0;
 }
 
+static bool counts(const struct hn_ledger *ledger, const struct hn_entry *entry, const struct hn_living *living,
+                   uint64_t now_us)
+{
+        if (!ledger->live)
+                return true;
+        if (entry->state == HN_ENTRY_STARTED && strcmp(entry->boot_id, ledger->boot_id) == 0 &&
+            hn_living_has(living, entry->unit, entry->pid))
+                return true;
+        return hn_entry_counts(ledger->root, entry, ledger->boot_id, now_us);
+}
+
 /* One name of the folder: appended if it is an entry that counts. */
-static int take_file(struct hn_ledger *ledger, int folder, const char *name, uint64_t now_us,
-                     struct hn_text *text, struct list *list)
+static int take_file(struct hn_ledger *ledger, int folder, const char *name, const struct hn_living *living,
+                     uint64_t now_us, struct hn_text *text, struct list *list)
 {
         HN_ENTRY struct hn_entry *entry = NULL;
         int r;
@@ -124,7 +136,7 @@ static int take_file(struct hn_ledger *ledger, int folder, const char *name, uin
         r = hn_entry_read(folder, name, text, &entry);
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
-        if (ledger->live && !hn_entry_counts(ledger->root, entry, ledger->boot_id, now_us)) {
+        if (!counts(ledger, entry, living, now_us)) {
                 if (ledger->lock_fd >= 0)
                         (void) hn_ledger_remove(ledger, entry->placement->uuid);
                 return 0;
@@ -144,6 +156,7 @@ static int by_uuid(const void *a, const void *b)
 
 int hn_ledger_load(struct hn_ledger *ledger, struct hn_entry ***ret, size_t *ret_n)
 {
+        HN_LIVING struct hn_living living = { .proc = -1 };
         HN_CLOSEDIR DIR *dir = NULL;
         struct hn_text text = { 0 };
         struct list list = { 0 };
@@ -151,10 +164,12 @@ int hn_ledger_load(struct hn_ledger *ledger, struct hn_entry ***ret, size_t *ret
         int r;
 
         r = hn_root_open_dir(&ledger->base, &dir, "/%s", ledger->entries);
+        if (r >= 0 && ledger->live)
+                r = hn_living_read(ledger->root, &living);
         if (r < 0)
                 return r;
         for (struct dirent *entry; r >= 0 && (entry = readdir(dir));)
-                r = take_file(ledger, dirfd(dir), entry->d_name, now_us, &text, &list);
+                r = take_file(ledger, dirfd(dir), entry->d_name, &living, now_us, &text, &list);
         free(text.bytes);
         if (r < 0) {
                 hn_entries_free(list.entries, list.n);

@@ -160,6 +160,46 @@ static void clears_what_no_longer_counts_under_the_lock(void **state)
         }
 }
 
+static size_t count_started(struct tree *tree, const char *unit, int pid)
+{
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+        HN_ENTRY struct hn_entry *entry = make_entry(UUID_A, "web");
+        struct hn_entry **entries = NULL;
+        size_t n = 0;
+
+        entry->state = HN_ENTRY_STARTED;
+        entry->unit = unit ? strdup(unit) : NULL;
+        entry->pid = pid;
+        entry->start_ticks = 99;
+        assert_int_equal(hn_ledger_open(&tree->root, NULL, &ledger), 0);
+        assert_int_equal(hn_ledger_lock(ledger, 0), 0);
+        assert_int_equal(hn_ledger_put(ledger, entry, NULL), 0);
+        assert_int_equal(hn_ledger_load(ledger, &entries, &n), 0);
+        hn_entries_free(entries, n);
+        return n;
+}
+
+/* Scope and process together need no look at the process's figures; without either, those tell. */
+static void tells_a_guest_by_its_scope(void **state)
+{
+        struct tree *tree = *state;
+
+        tree_put(tree, "/proc/4711/stat", STAT("99"));
+        assert_int_equal(count_started(tree, UNIT, 4711), 1); /* no machine.slice */
+        tree_put(tree, "/sys/fs/cgroup/machine.slice/machine-other.scope/cgroup.procs", "");
+        assert_int_equal(count_started(tree, UNIT, 4711), 1);
+        assert_int_equal(count_started(tree, UNIT, 4712), 0);
+
+        tree_put(tree, "/proc/4711/stat", STAT("98"));
+        assert_int_equal(count_started(tree, UNIT, 4711), 0); /* the PID came again */
+        tree_put(tree, "/sys/fs/cgroup/machine.slice/" UNIT "/cgroup.procs", "");
+        assert_int_equal(count_started(tree, UNIT, 4711), 1);
+        assert_int_equal(count_started(tree, UNIT, 4712), 0); /* a scope whose QEMU is gone */
+        assert_int_equal(count_started(tree, NULL, 4711), 0);
+        assert_int_equal(count_started(tree, "machine-", 4711), 0);
+        assert_int_equal(count_started(tree, UNIT, 0), 1);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -168,6 +208,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(counts_a_slow_start_while_it_is_under_way, setup, teardown),
                 cmocka_unit_test_setup_teardown(follows_no_name_elsewhere, setup, teardown),
                 cmocka_unit_test_setup_teardown(clears_what_no_longer_counts_under_the_lock, setup, teardown),
+                cmocka_unit_test_setup_teardown(tells_a_guest_by_its_scope, setup, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
