@@ -150,7 +150,7 @@ static int decide(const struct hn_guest *guest, struct hn_ledger *ledger, struct
                 tell(report, "metadata: %s", guest->request->wishes.fault);
         r = hn_scene_add_ledger(scene, guest->root, ledger, guest->request->uuid);
         if (r >= 0)
-                r = hn_decide(&scene->situation, guest->request, &decision);
+                r = hn_scene_decide(scene, &scene->situation, guest->request, &decision);
         if (r < 0) {
                 tell(report, "not placed: deciding: %s", strerror(-r));
                 return r;

@@ -44,7 +44,7 @@ static int decide(struct plan *plan, struct hn_request *request, struct hn_decis
         struct hn_situation situation;
         int r = hn_where_situation(plan->scene, request, &situation, &placements);
 
-        return r < 0 ? r : hn_decide(&situation, request, ret);
+        return r < 0 ? r : hn_scene_decide(plan->scene, &situation, request, ret);
 }
 
 static int plan_domain(struct plan *plan, const char *path)

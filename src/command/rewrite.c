@@ -47,7 +47,7 @@ static int apply(const struct hn_where *where, enum hn_rewrite_form form, struct
                 return HN_EXIT_FAILED;
         r = hn_where_situation(scene, input->request, &situation, &placements);
         if (r >= 0)
-                r = hn_decide(&situation, input->request, &decision);
+                r = hn_scene_decide(scene, &situation, input->request, &decision);
         if (r >= 0 && decision->verdict == HN_REFUSED)
                 return hn_complain("%s: refused: %s", input->request->name, decision->reason);
         if (r >= 0)

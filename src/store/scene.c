@@ -6,9 +6,9 @@
 
 #include "model/clock.h"
 #include "model/json.h"
-#include "model/resident.h"
 #include "model/state.h"
 #include "store/config.h"
+#include "store/scene-internal.h"
 
 #define STATE_LIMIT (8u << 20)
 #define STATE_DEPTH 16
@@ -89,6 +89,7 @@ int hn_scene_open(const struct hn_root *root, const struct hn_scene_source *sour
 
         if (!scene)
                 return -ENOMEM;
+        scene->root.fd = -1;
         r = hn_config_load(root, &scene->policy, &scene->faults);
         if (r < 0)
                 return fault(ret_fault, r, "reading", "the configuration");
@@ -115,6 +116,8 @@ void hn_scene_free(struct hn_scene *scene)
 {
         if (!scene)
                 return;
+        hn_root_close(&scene->root);
+        free(scene->credits);
         hn_host_free(scene->host);
         hn_load_free(scene->load);
         hn_entries_free(scene->entries, scene->n_entries);
@@ -137,71 +140,15 @@ int hn_scene_append(struct hn_scene *scene, const struct hn_placement *placement
         return 0;
 }
 
-static void credit_node(struct hn_node *node, uint64_t held_kib)
-{
-        uint64_t used_kib = node->memory_kib > node->free_kib ? node->memory_kib - node->free_kib : 0;
-
-        node->free_kib += held_kib < used_kib ? held_kib : used_kib;
-}
-
-/* Counts what a running guest holds on a node as free, since its promise stands for it already.  Where its cgroup
- * does not tell, it is taken to hold all that it was promised. */
-static void credit_memory(struct hn_scene *scene, const struct hn_root *root, const struct hn_entry *entry)
-{
-        HN_RESIDENT struct hn_resident resident = { 0 };
-        HN_FREE char *dir = NULL;
-        bool told = false;
-
-        if (entry->unit && asprintf(&dir, "/sys/fs/cgroup/machine.slice/%s", entry->unit) < 0)
-                dir = NULL;
-        told = dir && hn_resident_read(root, dir, &resident) >= 0;
-        for (size_t i = 0; told && i < scene->host->n_nodes; i++)
-                credit_node(&scene->host->nodes[i], hn_resident_kib(&resident, scene->host->nodes[i].os));
-        for (size_t i = 0; !told && i < entry->placement->n_promises; i++) {
-                const struct hn_promise *promise = &entry->placement->promises[i];
-                int at = hn_host_at(scene->host, promise->node);
-
-                if (at >= 0 && promise->page_kib == 0)
-                        credit_node(&scene->host->nodes[at], promise->memory_kib);
-        }
-}
-
-/* The same for huge pages, which a guest takes as it starts. */
-static void credit_pages(struct hn_scene *scene, const struct hn_placement *placement)
-{
-        for (size_t i = 0; i < placement->n_promises; i++) {
-                const struct hn_promise *promise = &placement->promises[i];
-                int at = hn_host_at(scene->host, promise->node);
-
-                for (size_t j = 0; promise->page_kib && at >= 0 && j < scene->host->nodes[at].n_pools; j++) {
-                        struct hn_pool *pool = &scene->host->nodes[at].pools[j];
-
-                        if (pool->page_kib != promise->page_kib)
-                                continue;
-                        pool->free_pages += promise->memory_kib / promise->page_kib;
-                        if (pool->free_pages > pool->total_pages)
-                                pool->free_pages = pool->total_pages;
-                }
-        }
-}
-
 int hn_scene_add_ledger(struct hn_scene *scene, const struct hn_root *root, struct hn_ledger *ledger,
                         const char *except_uuid)
 {
         int r = hn_ledger_load(ledger, &scene->entries, &scene->n_entries);
 
+        if (except_uuid)
+                (void) snprintf(scene->except_uuid, sizeof scene->except_uuid, "%s", except_uuid);
         for (size_t i = 0; r >= 0 && i < scene->n_entries; i++)
-                if (!except_uuid || strcmp(scene->entries[i]->placement->uuid, except_uuid) != 0)
+                if (strcmp(scene->entries[i]->placement->uuid, scene->except_uuid) != 0)
                         r = hn_scene_append(scene, scene->entries[i]->placement);
-        if (r < 0)
-                return r;
-
-        for (size_t i = 0; i < scene->n_entries; i++) {
-                if (scene->entries[i]->state != HN_ENTRY_STARTED)
-                        continue;
-                credit_pages(scene, scene->entries[i]->placement);
-                if (!scene->credited)
-                        credit_memory(scene, root, scene->entries[i]);
-        }
-        return 0;
+        return r < 0 ? r : hn_scene_credit(scene, root);
 }

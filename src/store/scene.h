@@ -11,7 +11,12 @@
 #define HN_STATE_PATH "/run/homenode/state.json"
 #define HN_STATE_FRESH_US (30u * 1000000u) /* an older state is as good as none */
 
+struct hn_credit; /* what is counted to a node for guests that run there (scene-memory.c) */
+
 struct hn_scene {
+        struct hn_root root;                    /* where those guests' memory is looked up */
+        struct hn_credit *credits;              /* by `at`; NULL: free memory holds it already */
+        char except_uuid[HN_UUID_LENGTH + 1];   /* the domain decided on: nothing is counted for it */
         struct hn_host *host;
         struct hn_policy policy;
         struct hn_load *load;
@@ -20,7 +25,7 @@ struct hn_scene {
         const struct hn_placement **placements; /* those of the entries, in their order; more may be appended */
         size_t n_placements;
         struct hn_situation situation;          /* points at the above */
-        bool credited;                          /* free memory holds what placed guests hold already */
+        bool credited;                          /* free memory came with what placed guests hold */
         char *faults;                           /* what was passed over in the configuration, NULL: nothing */
 };
 
@@ -38,9 +43,16 @@ int hn_scene_open(const struct hn_root *root, const struct hn_scene_source *sour
 
 /* Adds the ledger's placements, but not the one of `except_uuid` (may be NULL: the domain that is decided on).
  * What those guests hold already is counted to the nodes' free memory, so that it is not counted twice: their
- * promises stand for it. */
+ * promises stand for it.  They are taken to hold all they were promised until hn_scene_decide looks. */
 int hn_scene_add_ledger(struct hn_scene *scene, const struct hn_root *root, struct hn_ledger *ledger,
                         const char *except_uuid);
+
+/* Decides (`situation` is the scene's, or one with fewer placements).  A file per guest tells what it really
+ * holds, too much to read at every start: it is read for the guests on the chosen nodes only, and where that leaves
+ * less than the headroom there, the decision is made again.  So memory that a running guest was promised and has
+ * not touched yet is never given to another.  -ENOMEM. */
+int hn_scene_decide(struct hn_scene *scene, const struct hn_situation *situation, const struct hn_request *request,
+                    struct hn_decision **ret);
 
 /* Appends one more placement (plan: each domain reserves before the next).  Not owned. */
 int hn_scene_append(struct hn_scene *scene, const struct hn_placement *placement);
