@@ -15,10 +15,6 @@
 
 #include "model/json.h"
 
-#define PROMISE_LIMIT 4096u
-#define KIB_LIMIT (UINT64_C(1) << 50) /* an exabyte: sums of any number of these can't overflow */
-#define VCPUS_MILLI_LIMIT (HN_DOMAIN_VCPU_LIMIT * 1000u)
-
 static const char *const priority_names[] = {
         [HN_PRIORITY_LOW] = "low",
         [HN_PRIORITY_NORMAL] = "normal",
@@ -144,7 +140,7 @@ static int cells_from_json(struct json_object *json, struct hn_placement *placem
                 if (r >= 0)
                         r = hn_json_get_set(object, "vcpus", &cell->vcpus);
                 if (r >= 0)
-                        r = hn_json_get_u64(object, "memory_kib", KIB_LIMIT, &cell->memory_kib);
+                        r = hn_json_get_u64(object, "memory_kib", HN_PLACEMENT_KIB_LIMIT, &cell->memory_kib);
                 if (r >= 0)
                         r = hn_json_get_set(object, "nodes", &cell->nodes);
                 if (r >= 0)
@@ -178,7 +174,7 @@ static int vcpus_from_json(struct json_object *json, struct hn_placement *placem
 static int promises_from_json(struct json_object *json, struct hn_placement *placement)
 {
         struct json_object *array = NULL;
-        int r = hn_json_get_array(json, "promises", PROMISE_LIMIT, &array);
+        int r = hn_json_get_array(json, "promises", HN_PLACEMENT_PROMISE_LIMIT, &array);
 
         for (size_t i = 0; r >= 0 && i < json_object_array_length(array); i++) {
                 struct json_object *object = json_object_array_get_idx(array, i);
@@ -186,11 +182,11 @@ static int promises_from_json(struct json_object *json, struct hn_placement *pla
 
                 r = number(object, "node", HN_IDSET_LIMIT - 1, &promise.node);
                 if (r >= 0)
-                        r = hn_json_get_u64(object, "memory_kib", KIB_LIMIT, &promise.memory_kib);
+                        r = hn_json_get_u64(object, "memory_kib", HN_PLACEMENT_KIB_LIMIT, &promise.memory_kib);
                 if (r >= 0)
-                        r = hn_json_get_u64(object, "page_kib", KIB_LIMIT, &promise.page_kib);
+                        r = hn_json_get_u64(object, "page_kib", HN_PLACEMENT_KIB_LIMIT, &promise.page_kib);
                 if (r >= 0)
-                        r = number(object, "vcpus_milli", VCPUS_MILLI_LIMIT, &promise.vcpus_milli);
+                        r = number(object, "vcpus_milli", HN_PLACEMENT_MILLI_LIMIT, &promise.vcpus_milli);
                 if (r >= 0)
                         r = hn_placement_promise(placement, &promise);
         }

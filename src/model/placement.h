@@ -8,6 +8,11 @@
 
 #include "model/domain.h"
 
+/* What is beyond these is no placement of ours.  An exabyte: sums of any number of these can't overflow. */
+#define HN_PLACEMENT_PROMISE_LIMIT 4096u
+#define HN_PLACEMENT_KIB_LIMIT (UINT64_C(1) << 50)
+#define HN_PLACEMENT_MILLI_LIMIT (HN_DOMAIN_VCPU_LIMIT * 1000u)
+
 /* Memory and CPU demand that a domain has on one node. */
 struct hn_promise {
         unsigned node;        /* OS index */

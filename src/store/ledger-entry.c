@@ -74,6 +74,11 @@ static bool is_file_name(const char *text, size_t limit)
         return *text && *text != '.' && strlen(text) <= limit && !strchr(text, '/');
 }
 
+bool hn_entry_unit_valid(const char *unit)
+{
+        return is_file_name(unit, UNIT_LIMIT);
+}
+
 static int read_numbers(struct json_object *json, struct hn_entry *entry)
 {
         uint64_t domain_id = UINT64_MAX, pid = 0;
@@ -112,7 +117,7 @@ static int read_texts(struct json_object *json, struct hn_entry *entry)
         r = optional_text(json, "reason", &entry->reason);
         if (r >= 0)
                 r = optional_text(json, "unit", &entry->unit);
-        if (r >= 0 && entry->unit && !is_file_name(entry->unit, UNIT_LIMIT))
+        if (r >= 0 && entry->unit && !hn_entry_unit_valid(entry->unit))
                 return -EBADMSG;
         return r;
 }

@@ -19,6 +19,9 @@
  * `ret` gets it in lower case.  -EINVAL. */
 int hn_uuid_canonical(const char *text, char ret[HN_UUID_LENGTH + 1]);
 
+/* May this be the name of a unit, and so a part of a path? */
+bool hn_entry_unit_valid(const char *unit);
+
 /* Text to entry.  -EBADMSG: not an entry, or one of a domain without UUID; -ENOMEM. */
 int hn_entry_parse(const char *text, size_t length, struct hn_entry **ret);
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "store/ledger-entry.h"
+#include "store/ledger-index.h"
 
 struct hn_ledger {
         const struct hn_root *root; /* where liveness is looked up */
@@ -18,6 +19,6 @@ struct hn_ledger {
 /* A text that grows as files are read into it, used again for each. */
 struct hn_text { char *bytes; size_t room; };
 
-/* Reads one entry file, never through a link.  -ENOENT; -EBADMSG for all that is not a whole entry of that
- * UUID. */
-int hn_entry_read(int folder, const char *file, struct hn_text *text, struct hn_entry **ret);
+/* Reads one entry file, never through a link, and the stamp of what was read.  -ENOENT; -EBADMSG for all that is not
+ * a whole entry of that UUID. */
+int hn_entry_read(int folder, const char *file, struct hn_text *text, struct hn_stamped *ret);

@@ -45,7 +45,7 @@ static int make_room(struct hn_text *text, size_t room)
         return 0;
 }
 
-int hn_entry_read(int folder, const char *file, struct hn_text *text, struct hn_entry **ret)
+int hn_entry_read(int folder, const char *file, struct hn_text *text, struct hn_stamped *ret)
 {
         HN_CLOSE int fd = openat(folder, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         HN_ENTRY struct hn_entry *entry = NULL;
@@ -68,7 +68,7 @@ int hn_entry_read(int folder, const char *file, struct hn_text *text, struct hn_
         /* A copy under another name would promise the same memory twice. */
         if (strncmp(entry->placement->uuid, file, HN_UUID_LENGTH) != 0)
                 return -EBADMSG;
-        *ret = HN_TAKE(entry);
+        *ret = (struct hn_stamped) { .entry = HN_TAKE(entry), .stamp = hn_stamp_of(&st) };
         return 0;
 }
 
@@ -91,95 +91,139 @@ static bool is_left_behind(const struct hn_ledger *ledger, const char *name)
                strcmp(name + length - 4, ".tmp") == 0;
 }
 
-struct list {
-        struct hn_entry **entries;
+/* A loading of the whole ledger. */
+struct load {
+        struct hn_ledger *ledger;
+        int folder;
+        struct hn_index *index;
+        struct hn_living living;
+        uint64_t now_us, now_ns;
+        struct hn_text text;
+        struct hn_stamped *found;
         size_t n, room;
+        unsigned n_opened; /* that an index could have saved */
 };
 
-static int append(struct list *list, struct hn_entry *entry)
+static void clear_load(struct load *load)
 {
-        if (list->n == list->room) {
-                size_t room = list->room ? 2 * list->room : 64;
-                struct hn_entry **entries = reallocarray(list->entries, room, sizeof *entries);
+        for (size_t i = 0; i < load->n; i++)
+                hn_entry_free(load->found[i].entry);
+        free(load->found);
+        free(load->text.bytes);
+        hn_index_free(load->index);
+        hn_living_clear(&load->living);
+}
 
-                if (!entries)
+static int append(struct load *load, const struct hn_stamped *found)
+{
+        if (load->n == load->room) {
+                size_t room = load->room ? 2 * load->room : 64;
+                struct hn_stamped *more = reallocarray(load->found, room, sizeof *more);
+
+                if (!more)
                         return -ENOMEM;
-                list->entries = entries;
-                list->room = room;
+                load->found = more;
+                load->room = room;
         }
-        list->entries[list->n++] = entry;
+        load->found[load->n++] = *found;
         return 0;
 }
 
-static bool counts(const struct hn_ledger *ledger, const struct hn_entry *entry, const struct hn_living *living,
-                   uint64_t now_us)
+static bool counts(const struct load *load, const struct hn_entry *entry)
 {
-        if (!ledger->live)
+        if (!load->ledger->live)
                 return true;
-        if (entry->state == HN_ENTRY_STARTED && strcmp(entry->boot_id, ledger->boot_id) == 0 &&
-            hn_living_has(living, entry->unit, entry->pid))
+        if (entry->state == HN_ENTRY_STARTED && strcmp(entry->boot_id, load->ledger->boot_id) == 0 &&
+            hn_living_has(&load->living, entry->unit, entry->pid))
                 return true;
-        return hn_entry_counts(ledger->root, entry, ledger->boot_id, now_us);
+        return hn_entry_counts(load->ledger->root, entry, load->ledger->boot_id, load->now_us);
+}
+
+/* From the index, if it knows this very file. */
+static bool recall(const struct load *load, const char *name, struct hn_stamped *ret)
+{
+        struct stat st;
+
+        if (!load->index || fstatat(load->folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+                return false;
+        ret->stamp = hn_stamp_of(&st);
+        return hn_index_get(load->index, name, &ret->stamp, &ret->entry) >= 0;
 }
 
 /* One name of the folder: appended if it is an entry that counts. */
-static int take_file(struct hn_ledger *ledger, int folder, const char *name, const struct hn_living *living,
-                     uint64_t now_us, struct hn_text *text, struct list *list)
+static int take_file(struct load *load, const char *name)
 {
-        HN_ENTRY struct hn_entry *entry = NULL;
+        struct hn_stamped found = { 0 };
         int r;
 
-        if (is_left_behind(ledger, name))
-                (void) unlinkat(folder, name, 0);
+        if (is_left_behind(load->ledger, name))
+                (void) unlinkat(load->folder, name, 0);
         if (!is_entry_name(name))
                 return 0;
-        r = hn_entry_read(folder, name, text, &entry);
-        if (r < 0)
-                return r == -ENOMEM ? r : 0;
-        if (!counts(ledger, entry, living, now_us)) {
-                if (ledger->lock_fd >= 0)
-                        (void) hn_ledger_remove(ledger, entry->placement->uuid);
+        if (!recall(load, name, &found)) {
+                r = hn_entry_read(load->folder, name, &load->text, &found);
+                if (r < 0)
+                        return r == -ENOMEM ? r : 0;
+                load->n_opened += hn_stamp_settled(&found.stamp, load->now_ns);
+        }
+        if (!counts(load, found.entry)) {
+                if (load->ledger->lock_fd >= 0)
+                        (void) hn_ledger_remove(load->ledger, found.entry->placement->uuid);
+                hn_entry_free(found.entry);
                 return 0;
         }
-        r = append(list, entry);
-        if (r >= 0)
-                entry = NULL;
+        r = append(load, &found);
+        if (r < 0)
+                hn_entry_free(found.entry);
         return r;
 }
 
 static int by_uuid(const void *a, const void *b)
 {
-        const struct hn_entry *const *left = a, *const *right = b;
+        const struct hn_stamped *left = a, *right = b;
 
-        return strcmp((*left)->placement->uuid, (*right)->placement->uuid);
+        return strcmp(left->entry->placement->uuid, right->entry->placement->uuid);
+}
+
+/* Hands the entries over, and writes the index anew where that is worth it. */
+static int finish(struct load *load, struct hn_entry ***ret, size_t *ret_n)
+{
+        struct hn_entry **entries = calloc(load->n + 1, sizeof *entries);
+
+        if (!entries)
+                return -ENOMEM;
+        if (load->n > 0)
+                qsort(load->found, load->n, sizeof *load->found, by_uuid);
+        if (load->ledger->live && load->ledger->lock_fd >= 0 && load->n_opened > HN_INDEX_SLACK)
+                (void) hn_index_write(&load->ledger->base, load->found, load->n, load->now_ns);
+        for (size_t i = 0; i < load->n; i++)
+                entries[i] = HN_TAKE(load->found[i].entry);
+        *ret = entries;
+        *ret_n = load->n;
+        return 0;
 }
 
 int hn_ledger_load(struct hn_ledger *ledger, struct hn_entry ***ret, size_t *ret_n)
 {
-        HN_LIVING struct hn_living living = { .proc = -1 };
         HN_CLOSEDIR DIR *dir = NULL;
-        struct hn_text text = { 0 };
-        struct list list = { 0 };
-        uint64_t now_us = hn_boottime_us();
-        int r;
+        HN_CLEANUP(clear_load) struct load load = {
+                .ledger = ledger,
+                .living.proc = -1,
+                .now_us = hn_boottime_us(),
+                .now_ns = hn_stamp_now_ns(),
+        };
+        int r = hn_root_open_dir(&ledger->base, &dir, "/%s", ledger->entries);
 
-        r = hn_root_open_dir(&ledger->base, &dir, "/%s", ledger->entries);
-        if (r >= 0 && ledger->live)
-                r = hn_living_read(ledger->root, &living);
         if (r < 0)
                 return r;
-        for (struct dirent *entry; r >= 0 && (entry = readdir(dir));)
-                r = take_file(ledger, dirfd(dir), entry->d_name, &living, now_us, &text, &list);
-        free(text.bytes);
-        if (r < 0) {
-                hn_entries_free(list.entries, list.n);
-                return r;
+        load.folder = dirfd(dir);
+        if (ledger->live) {
+                (void) hn_index_read(&ledger->base, &load.index);
+                r = hn_living_read(ledger->root, &load.living);
         }
-        if (list.n > 0)
-                qsort(list.entries, list.n, sizeof *list.entries, by_uuid);
-        *ret = list.entries;
-        *ret_n = list.n;
-        return 0;
+        for (struct dirent *entry; r >= 0 && (entry = readdir(dir));)
+                r = take_file(&load, entry->d_name);
+        return r < 0 ? r : finish(&load, ret, ret_n);
 }
 
 void hn_entries_free(struct hn_entry **entries, size_t n)

@@ -108,6 +108,7 @@ void hn_ledger_unlock(struct hn_ledger *ledger)
 int hn_ledger_get(struct hn_ledger *ledger, const char *uuid, struct hn_entry **ret)
 {
         char canonical[HN_UUID_LENGTH + 1], file[HN_UUID_LENGTH + sizeof ".json"];
+        struct hn_stamped found = { 0 };
         struct hn_text text = { 0 };
         int r;
 
@@ -118,8 +119,10 @@ int hn_ledger_get(struct hn_ledger *ledger, const char *uuid, struct hn_entry **
         if (folder < 0)
                 return folder;
         (void) snprintf(file, sizeof file, "%s.json", canonical);
-        r = hn_entry_read(folder, file, &text, ret);
+        r = hn_entry_read(folder, file, &text, &found);
         free(text.bytes);
+        if (r >= 0)
+                *ret = found.entry;
         return r;
 }
 
