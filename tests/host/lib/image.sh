@@ -14,14 +14,17 @@ ensure_ssh_key() {
 	rmdir "$new"
 }
 
-# image_dir SUITE: where the image lies that fits the scripts as they are now.
+# image_dir SUITE: where the image lies that fits the scripts as they are now. Of this file only
+# the functions that make it count, and not their comments: a build takes minutes.
 image_dir() {
 	local suite=$1
 	ensure_ssh_key
 	printf '%s/images/%s-%s' "$cache" "$suite" "$(
-		cat "$host_dir/lib/image.sh" "$host_dir/image"/{customise,guest-init} \
-			"$host_dir/image/packages" "$host_dir/image/packages.$suite" \
-			"$ssh_key.pub" | digest
+		{
+			declare -f image_root image_disk
+			cat "$host_dir/image"/{customise,guest-init,packages} \
+				"$host_dir/image/packages.$suite" "$ssh_key.pub"
+		} | digest
 	)"
 }
 

@@ -4,6 +4,10 @@
 bring_up() {
 	build_image "$suite"
 	lock "machine-$machine" 900
+	# One that was left running may be of another image or layout than wanted now.
+	if running && ! disk_fits; then
+		stop
+	fi
 	if ! running; then
 		ensure_disk
 		trap 'stop' EXIT

@@ -4,7 +4,10 @@
 
 build_root_dir() {
 	printf '%s/build-roots/%s-%s' "$cache" "$1" "$(
-		cat "$host_dir/lib/programs.sh" "$host_dir/image/build-packages" | digest
+		{
+			declare -f make_build_root
+			cat "$host_dir/image/build-packages"
+		} | digest
 	)"
 }
 

@@ -46,9 +46,15 @@ ssh_master_stop() {
 # remote CMD…: a command in the machine, as root, with our standard input.
 remote() {
 	local options
-	running || die "$machine is not running"
+	if ! running; then
+		say "$machine is not running"
+		return 255
+	fi
 	mapfile -t options < <(ssh_options)
-	[ -S "$ssh_control" ] || wait_for 60 ssh_master || die "$machine does not answer ssh"
+	if ! [ -S "$ssh_control" ] && ! wait_for 60 ssh_master; then
+		say "$machine does not answer ssh"
+		return 255
+	fi
 	ssh "${options[@]}" root@127.0.0.1 "$@"
 }
 
@@ -84,15 +90,20 @@ snapshot_exists() {
 disk_key() {
 	{
 		image_dir "$suite"
-		cat "$layout_file" "$host_dir/lib/qemu.sh" "$host_dir/lib/layout.sh"
+		declare -f launch layout_arguments
+		cat "$layout_file"
 		qemu-system-x86_64 --version
 	} | digest
+}
+
+disk_fits() {
+	[ -f "$dir/disk.qcow2" ] && [ "$(cat "$dir/key" 2>/dev/null)" = "$(disk_key)" ]
 }
 
 ensure_disk() {
 	local key
 	key=$(disk_key)
-	[ "$(cat "$dir/key" 2>/dev/null)" = "$key" ] && [ -f "$dir/disk.qcow2" ] && return
+	! disk_fits || return 0
 	rm -f "$dir/key" "$dir/disk.qcow2"
 	image_dir "$suite" >"$dir/image"
 	limit 60 qemu-img create -q -f qcow2 -b "$(cat "$dir/image")/disk.qcow2" -F qcow2 \

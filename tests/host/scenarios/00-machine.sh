@@ -25,8 +25,6 @@ stock_guest() {
 		'RAM of a preallocated guest'
 	assert_eq "$(awk '$1 == "thread" && $4 != "0-7"' <<<"$report")" '' 'threads confined by nobody'
 	assert_eq "$(cg stock cpuset.mems)" '' 'memory set of an untouched guest'
-	wait_guest_booted stock
-	serial_log stock | grep -Eq '^GUEST-NODE node0 distance=10 cpus=0-1 kib=[0-9]+$'
 	guest_destroy stock
 }
 
@@ -36,8 +34,6 @@ guest_with_cells() {
 			<memnode cellid='1' mode='strict' nodeset='1'/>"
 	assert_eq "$(mem_of_cell cells 0)" '3 131072' 'cell 0'
 	assert_eq "$(mem_of_cell cells 1)" '1 131072' 'cell 1'
-	wait_guest_booted cells
-	serial_log cells | grep -Eq '^GUEST-NODE node1 distance=20,10 cpus=2-3 '
 	guest_destroy cells
 }
 
@@ -60,8 +56,7 @@ drop_in_at_prepare() {
 	guest_destroy dropin
 }
 
-topology
-platform
-stock_guest
-guest_with_cells
-drop_in_at_prepare
+for step in topology platform stock_guest guest_with_cells drop_in_at_prepare; do
+	part "$step"
+	"$step"
+done
