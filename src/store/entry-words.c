@@ -184,9 +184,17 @@ static char *take_text(struct reader *reader)
 
 static void take_uuid(struct reader *reader, char uuid[HN_UUID_LENGTH + 1])
 {
-        HN_FREE char *text = take_text(reader);
+        const size_t n = (HN_UUID_LENGTH + WORD - 1) / WORD;
+        char text[HN_UUID_LENGTH + 1] = "";
 
-        if (!reader->error && (!text || hn_uuid_canonical(text, uuid) < 0))
+        if (take(reader, NO_TEXT) != HN_UUID_LENGTH || reader->left < n) {
+                (void) fail(reader, -EBADMSG);
+                return;
+        }
+        memcpy(text, reader->words, HN_UUID_LENGTH);
+        reader->words += n;
+        reader->left -= n;
+        if (hn_uuid_canonical(text, uuid) < 0)
                 (void) fail(reader, -EBADMSG);
 }
 
