@@ -59,6 +59,16 @@ static int read_boot_id(const struct hn_root *root, char boot_id[HN_UUID_LENGTH 
         return 0;
 }
 
+/* The first start of a boot has the topology looked at anew, which takes hwloc tens of ms, and a busy host more: not
+ * while others wait for the lock.  What fails here fails again where it is told. */
+static void record_topology(const struct hn_root *root)
+{
+        HN_HOST struct hn_host *host = NULL;
+
+        if (!hn_root_exists(root, HN_TOPOLOGY_PATH))
+                (void) hn_host_from_cache(root, false, &host);
+}
+
 static int open_ledger(const struct hn_root *root, struct hn_ledger **ret)
 {
         HN_LEDGER struct hn_ledger *ledger = NULL;
@@ -372,6 +382,7 @@ int hn_operation_prepare(const struct hn_guest *guest, struct hn_report *ret)
                 tell(ret, "no scope can be foreseen");
         else if (hn_dropin_remove(guest->root, unit) < 0)
                 tell(ret, "an old drop-in of %s can't be removed", unit);
+        record_topology(guest->root);
         r = open_ledger(guest->root, &ledger);
         if (r < 0) {
                 tell(ret, "not placed: the ledger can't be had: %s", strerror(-r));
@@ -391,8 +402,10 @@ int hn_operation_filter(const struct hn_guest *guest, struct hn_report *ret)
         HN_LEDGER struct hn_ledger *ledger = NULL;
         HN_SCENE struct hn_scene *scene = NULL;
         HN_ENTRY struct hn_entry *entry = NULL;
-        int r = open_ledger(guest->root, &ledger);
+        int r;
 
+        record_topology(guest->root);
+        r = open_ledger(guest->root, &ledger);
         if (r < 0) {
                 tell(ret, "not placed: the ledger can't be had: %s", strerror(-r));
                 return 0;

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #define FOLDER "/run/homenode"
-#define FILE_NAME FOLDER "/topology.json"
 #define TEXT_LIMIT (16u << 20)
 #define DEPTH 8
 
@@ -72,7 +71,7 @@ static int read_record(const struct hn_root *root, struct json_object *key, stru
         HN_JSON struct json_object *json = NULL;
         struct json_object *found;
         size_t length;
-        int r = hn_root_read(root, TEXT_LIMIT, &text, &length, FILE_NAME);
+        int r = hn_root_read(root, TEXT_LIMIT, &text, &length, HN_TOPOLOGY_PATH);
 
         if (r >= 0)
                 r = hn_json_parse(text, length, DEPTH, &json);
@@ -98,7 +97,7 @@ static void write_record(const struct hn_root *root, struct json_object *key, co
                 return;
         text = json_object_to_json_string_length(json, JSON_C_TO_STRING_PLAIN, &length);
         if (text && hn_root_mkdir(root, 0700, FOLDER) >= 0)
-                (void) hn_root_replace(root, text, length, 0600, FILE_NAME);
+                (void) hn_root_replace(root, text, length, 0600, HN_TOPOLOGY_PATH);
 }
 
 static int settle(struct hn_facts *facts, struct hn_host **ret)

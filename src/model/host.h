@@ -93,6 +93,8 @@ int hn_host_from_description(const char *file_or_synthetic, struct hn_host **ret
  * Slow (tens of ms on large hosts): see hn_host_from_cache. */
 int hn_host_from_root(const struct hn_root *root, struct hn_host **ret);
 
+#define HN_TOPOLOGY_PATH "/run/homenode/topology.json"
+
 /* The same from /run/homenode/topology.json, which the first caller of a boot writes; anything odd about the
  * record (boot id, online CPUs and nodes, devices, versions) makes it be written anew.  Live figures are read
  * in any case: memory, isolated and allowed sets, sizes of the huge page pools; the pools' free pages only
