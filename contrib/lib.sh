@@ -51,6 +51,15 @@ install_packages() {
         run_logged apt-install apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends $missing
 }
 
+# clang's sanitizers and fuzzer are in a package that is named after its version
+install_clang_runtime() {
+        local list
+        list=$(mktemp)
+        echo "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev" >"$list"
+        install_packages "$list"
+        rm -f "$list"
+}
+
 # configure_in NAME ARGUMENT…: a build folder of that name, configured
 configure_in() {
         local dir=$build/$1
