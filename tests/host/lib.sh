@@ -54,6 +54,7 @@ lsm=capability audit=0 cryptomgr.notests no_timer_check lpj=1000000</cmdline>"
 
 # guest_xml NAME VCPUS MIB [OPTION…]: the definition of a small guest, on standard output.
 #   prealloc          all its memory is touched at start
+#   confined          under AppArmor, whose profile takes seconds to make; the hook's own confinement is libvirtd's
 #   boot              boots Linux and reports (minutes under emulation within emulation); without
 #                     it the firmware finds nothing to boot and the vCPUs fall idle at once, which
 #                     is all that placing needs
@@ -68,6 +69,7 @@ guest_xml() {
 	for option in "$@"; do
 		case $option in
 		boot) part[os]=$guest_linux ;;
+		confined) part[seclabel]=' ' ;;
 		prealloc) part[backing]+="<allocation mode='immediate'/>" ;;
 		cells=*) part[cpu]+=$(cells_xml "${option#*=}" "$vcpus" "$mib") ;;
 		vcpu=* | metadata=* | numatune=* | cputune=* | backing=* | cpu=* | devices=* | extra=*)
@@ -97,6 +99,7 @@ guest_xml() {
 	<serial type='file'><source path='/var/log/libvirt/qemu/$name-serial.log'/></serial>
 	${part[devices]-}
 	</devices>
+	${part[seclabel]-<seclabel type='none'/>}
 	${part[extra]-}
 	</domain>
 	END

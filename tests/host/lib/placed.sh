@@ -1,0 +1,59 @@
+# shellcheck shell=bash
+# Words for scenarios about where homenode has put a guest. Nodes of the machine have two CPUs each: node N has 2N and 2N+1.
+
+node_cpus() { echo "$((2 * $1))-$((2 * $1 + 1))"; }
+
+# wish ATTRIBUTES: homenode's metadata with these, for guest_xml's metadata=
+wish() { echo "<homenode:domain xmlns:homenode='urn:homenode:1' $1/>"; }
+
+# on_cpus LIST: filters "thread …" lines of a report, leaving those that may run elsewhere.
+elsewhere() {
+	awk -v first="${1%-*}" -v last="${1#*-}" '$1 == "thread" {
+		n = split($4, parts, /[-,]/)
+		for (i = 1; i <= n; i++)
+			if (parts[i] < first || parts[i] > last) { print; next }
+	}'
+}
+
+# home_of NAME: its home as the ledger has it.
+home_of() {
+	vm "homenode explain --json $(printf %q "$1")" | tr -d ' \n' | sed -n 's/.*"home":"\([0-9,-]*\)".*/\1/p'
+}
+
+# assert_whole_on NAME NODE [KIB]: RAM (all of it, if KIB is given) and threads are there, and nowhere else; the scope has the memory
+# set, and is open for CPUs again.
+assert_whole_on() {
+	local report memory
+	report=$(guest_report "$1")
+	memory=$(awk '$1 == "cell" { kib[$3] += $4 } END { for (node in kib) print node, kib[node] }' <<<"$report")
+	if [ -n "${3-}" ]; then
+		assert_eq "$memory" "$2 $3" "memory of $1"
+	else
+		assert_eq "${memory%% *}" "$2" "memory of $1"
+		assert_eq "$(wc -l <<<"$memory")" 1 "nodes with memory of $1"
+	fi
+	assert_eq "$(elsewhere "$(node_cpus "$2")" <<<"$report")" '' "threads of $1 off node $2"
+	assert_eq "$(cg "$1" cpuset.mems)" "$2" "memory set of $1"
+	assert_eq "$(cg "$1" cpuset.cpus.effective)" 0-7 "CPUs of the scope of $1"
+}
+
+# node_of NAME: the one node that has its RAM.
+node_of() {
+	local nodes
+	nodes=$(mem_by_node "$1" | awk '{ print $1 }')
+	[[ $nodes =~ ^[0-9]+$ ]] || fail "memory of $1 is on nodes $(xargs <<<"$nodes")"
+	echo "$nodes"
+}
+
+# hook_ms NAME: what the hook took for all calls of a guest together, by its own log, in whole ms.
+hook_ms() {
+	vm 'journalctl -q -b -t homenode-hook -o cat' |
+		awk -v name="$1:" '$2 == name && match($0, /\([0-9.]+ ms\)$/) { sum += substr($0, RSTART + 1) }
+			$2 == name && match($0, /after [0-9.]+ ms/) { sum += substr($0, RSTART + 6) }
+			END { print int(sum + 0.5) }'
+}
+
+# hook_says NAME: its lines about a guest.
+hook_says() { vm 'journalctl -q -b -t homenode-hook -o cat' | awk -v name="$1:" '$2 == name'; }
+
+drop_ins() { vm 'ls -d /run/systemd/system/machine-*.scope.d 2>/dev/null || true'; }

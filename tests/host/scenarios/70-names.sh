@@ -1,0 +1,14 @@
+#!/bin/bash
+# The scope of a guest is foreseen whatever the guest is called.
+# limit: 420
+. "$(dirname "$0")/../lib.sh"
+. "$host_dir/lib/placed.sh"
+
+names=(a.b-c_d --x..y 'guest with space' 'gäst-ü' "$(printf 'n%.0s' {1..250})" .hidden UPPER_case-1.2 "it's+\$(name)")
+for name in "${names[@]}"; do
+	# libvirt wants a file name of at most 255 bytes for the serial log.
+	guest_xml "$name" 1 64 prealloc | sed '/<serial /d' | vm 'virsh -q create /dev/stdin'
+	assert_whole_on "$name" "$(node_of "$name")" 65536
+	guest_destroy "$name"
+	assert_eq "$(drop_ins)" '' "drop-ins after $name"
+done
