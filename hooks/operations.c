@@ -594,19 +594,17 @@ int hn_operation_started(const struct hn_guest *guest, struct hn_report *ret)
 
 /* ---- release */
 
+/* The XML has no id any more: the ledger knows the unit.  Neither reading nor removing an entry takes the lock, so
+ * that one who holds it for ever leaves nothing behind. */
 int hn_operation_release(const struct hn_guest *guest, struct hn_report *ret)
 {
         HN_LEDGER struct hn_ledger *ledger = NULL;
         HN_ENTRY struct hn_entry *entry = NULL;
-        HN_FREE char *unit = NULL;
-        int r = open_ledger(guest->root, &ledger);
+        int r = hn_ledger_open(guest->root, NULL, &ledger);
 
-        if (r >= 0 && hn_ledger_get(ledger, guest->request->uuid, &entry) >= 0 && entry->unit)
-                unit = strdup(entry->unit);
-        if (!unit)
-                (void) hn_scope_unit(guest->request->id, guest->name, &unit);
-        if (unit && hn_dropin_remove(guest->root, unit) < 0)
-                tell(ret, "the drop-in of %s can't be removed", unit);
+        if (r >= 0 && hn_ledger_get(ledger, guest->request->uuid, &entry) >= 0 && entry->unit &&
+            hn_dropin_remove(guest->root, entry->unit) < 0)
+                tell(ret, "the drop-in of %s can't be removed", entry->unit);
         if (r >= 0)
                 r = hn_ledger_remove(ledger, guest->request->uuid);
         if (r < 0)

@@ -142,7 +142,8 @@ static void prepares_a_guest(void **state)
         assert_true(file_has(*state, DROPIN(WEB), "\n[Scope]\nAllowedCPUs=0-3,16-19\nAllowedMemoryNodes=0\n"));
         assert_true(file_has(*state, LEDGER UUID ".json", "\"state\":\"reserved\""));
 
-        result = run("web", "release", "end", domain(7, "web", UUID, ""));
+        /* libvirt has taken the id out by then. */
+        result = run("web", "release", "end", domain(-1, "web", UUID, ""));
         assert_int_equal(result.status, 0);
         assert_string_equal(result.out, "");
         assert_false(hn_root_exists(&((struct tree *) *state)->root, "/run/systemd/system/" WEB ".d"));
@@ -304,6 +305,18 @@ static void does_not_wait_for_a_lock_that_is_held(void **state)
         assert_true(file_has(tree, "/run/homenode/journal", "the ledger can't be had"));
 }
 
+static void clears_up_without_the_lock(void **state)
+{
+        struct tree *tree = *state;
+
+        (void) run("web", "prepare", "begin", domain(7, "web", UUID, ""));
+        HN_CLOSE int fd = hn_root_open_file(&tree->root, O_RDWR, 0, "/run/homenode/lock");
+        assert_int_equal(flock(fd, LOCK_EX), 0);
+        assert_int_equal(run("web", "release", "end", domain(-1, "web", UUID, "")).status, 0);
+        assert_false(hn_root_exists(&tree->root, "/run/systemd/system/" WEB ".d"));
+        assert_false(hn_root_exists(&tree->root, LEDGER UUID ".json"));
+}
+
 static void writes_no_dropin_for_an_old_systemd(void **state)
 {
         struct tree *tree = *state;
@@ -458,6 +471,7 @@ int main(void)
                 TEST(an_input_that_never_ends_is_given_up),
                 TEST(starts_without_a_ledger),
                 TEST(does_not_wait_for_a_lock_that_is_held),
+                TEST(clears_up_without_the_lock),
                 TEST(writes_no_dropin_for_an_old_systemd),
                 TEST(the_dropin_holds_what_the_xml_asks_for),
                 TEST(started_puts_cpus_into_force),
