@@ -1,6 +1,6 @@
 #!/bin/bash
 # What the user wrote stays; a guest that opted out is as libvirt made it; the rest is placed around it.
-# limit: 400
+# limit: 900
 . "$(dirname "$0")/../lib.sh"
 . "$host_dir/lib/placed.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Eight guests started at the same moment, of which two fit a node: never three on one.
-# limit: 420
+# limit: 900
 . "$(dirname "$0")/../lib.sh"
 . "$host_dir/lib/placed.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The scope of a guest is foreseen whatever the guest is called.
-# limit: 420
+# limit: 900
 . "$(dirname "$0")/../lib.sh"
 . "$host_dir/lib/placed.sh"
 
