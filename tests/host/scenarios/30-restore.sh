@@ -1,6 +1,7 @@
 #!/bin/bash
 # A saved guest comes back on the nodes that are free now; one with cells has its memnode rewritten.
 # limit: 900
+# soak: yes
 . "$(dirname "$0")/../lib.sh"
 . "$host_dir/lib/placed.sh"
 
@@ -13,10 +14,8 @@ small=$(node_of small)
 vm 'virsh -q managedsave wide && virsh -q managedsave small'
 assert_eq "$(vm 'ls /run/homenode/ledger')" '' 'entries of guests that were saved'
 
-# Somebody takes the room they had.
+# Somebody takes room on one of its two nodes, while the other pair is empty.
 guest_create taker 2 900 metadata="$(wish "nodes='${wide%-*}'")"
-guest_create other 2 900 metadata="$(wish "nodes='$small'")"
-
 guest_start wide
 now=$(cg wide cpuset.mems)
 case "$wide $now" in
@@ -29,6 +28,7 @@ vm 'virsh dumpxml wide' | grep -q "<memnode cellid='1' mode='strict' nodeset='${
 vm 'virsh dumpxml --inactive wide' | grep -q "<memnode cellid='1' mode='strict' nodeset='${wide#*-}'/>" ||
 	fail 'the definition is not what it was'
 
+guest_create other 2 900 metadata="$(wish "nodes='$small'")"
 guest_start small
 [ "$(node_of small)" != "$small" ] || fail "the small guest came back to node $small, which is taken"
 assert_whole_on small "$(node_of small)"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Eight guests started at the same moment, of which two fit a node: never three on one.
 # limit: 900
+# soak: yes
 . "$(dirname "$0")/../lib.sh"
 . "$host_dir/lib/placed.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The scope of a guest is foreseen whatever the guest is called.
 # limit: 900
+# soak: yes
 . "$(dirname "$0")/../lib.sh"
 . "$host_dir/lib/placed.sh"
 
