@@ -108,8 +108,8 @@ guest_xml() {
 # guest_define, guest_create: the arguments of guest_xml; the latter starts a transient guest.
 guest_define() { guest_xml "$@" | remote 'virsh -q define /dev/stdin' >&2; }
 guest_create() { guest_xml "$@" | remote 'virsh -q create /dev/stdin' >&2; }
-guest_start() { remote "virsh -q start $(printf %q "$1")" >&2; }
-guest_destroy() { remote "virsh -q destroy $(printf %q "$1")" >&2; }
+guest_start() { remote "virsh -q start --domain $(printf %q "$1")" >&2; }
+guest_destroy() { remote "virsh -q destroy --domain $(printf %q "$1")" >&2; }
 
 # guest_report NAME: see the file guest-report; the functions below pick from it. To ask several
 # things about one moment, keep its output and pick from that: report=$(guest_report NAME).
