@@ -58,13 +58,6 @@ bound() {
 	guest_destroy cells
 }
 
-numads() {
-	guest_create numad 2 128 prealloc vcpu="placement='auto'" numatune="<memory mode='strict' placement='auto'/>"
-	assert_eq "$(drop_ins)" '' 'drop-ins'
-	guest_destroy numad
-}
-
 opted_out
 pinned
 bound
-numads
