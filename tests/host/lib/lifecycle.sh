@@ -66,7 +66,7 @@ put() { remote "cat >'$2'" <"$1"; }
 install_archive() {
 	remote '
 		set -e
-		tar -x --no-overwrite-dir --keep-directory-symlink -C / -f -
+		tar -x --touch --no-overwrite-dir --keep-directory-symlink -C / -f -
 		ldconfig
 		systemctl daemon-reload
 		systemctl try-reload-or-restart libvirtd
