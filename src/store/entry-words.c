@@ -252,6 +252,9 @@ static void take_promises(struct reader *reader, struct hn_placement *placement,
                 promise.vcpus_milli = (unsigned) take(reader, HN_PLACEMENT_MILLI_LIMIT);
                 if (!reader->error && hn_placement_promise(placement, &promise) < 0)
                         (void) fail(reader, -ENOMEM);
+                /* Two of one node were added up, perhaps beyond what may stand here: nobody writes such. */
+                if (!reader->error && placement->n_promises != i + 1)
+                        (void) fail(reader, -EBADMSG);
         }
 }
 
