@@ -4,8 +4,9 @@
 . "$(dirname "$0")/../lib.sh"
 . "$host_dir/lib/placed.sh"
 
+# Without the whole process per node: the kernel drops and reads again pages of QEMU's program file when it likes.
 state_of() {
-	guest_report "$1" | sort
+	guest_report "$1" | grep -v '^process ' | sort
 	for group in . libvirt libvirt/emulator libvirt/vcpu0 libvirt/vcpu1; do
 		cg "$1" $group/cpuset.cpus.effective
 		cg "$1" $group/cpuset.mems.effective
