@@ -2,7 +2,6 @@
 #include "operations.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "act/confine.h"
@@ -22,26 +21,6 @@ void hn_report_clear(struct hn_report *report)
         free(report->nodes);
         free(report->xml);
         *report = (struct hn_report) { 0 };
-}
-
-/* Adds a part to the report's line, after a semicolon where there is one already. */
-HN_PRINTF(2, 3)
-static void tell(struct hn_report *report, const char *format, ...)
-{
-        HN_FREE char *part = NULL;
-        char *line = NULL;
-        va_list arguments;
-
-        va_start(arguments, format);
-        if (vasprintf(&part, format, arguments) < 0)
-                part = NULL;
-        va_end(arguments);
-        if (!part)
-                return;
-        if (asprintf(&line, "%s%s%s", report->text ? report->text : "", report->text ? "; " : "", part) < 0)
-                return;
-        free(report->text);
-        report->text = line;
 }
 
 /* ---- entries */
@@ -151,18 +130,18 @@ static int decide(const struct hn_guest *guest, struct hn_ledger *ledger, struct
         int r = hn_scene_open(guest->root, &source, &scene, &fault);
 
         if (r < 0) {
-                tell(report, "not placed: %s: %s", fault ? fault : "looking at the host", strerror(-r));
+                hn_report_tell(report, "not placed: %s: %s", fault ? fault : "looking at the host", strerror(-r));
                 return r;
         }
         if (scene->faults)
-                tell(report, "configuration: %.*s", (int) strcspn(scene->faults, "\n"), scene->faults);
+                hn_report_tell(report, "configuration: %.*s", (int) strcspn(scene->faults, "\n"), scene->faults);
         if (guest->request->wishes.fault)
-                tell(report, "metadata: %s", guest->request->wishes.fault);
+                hn_report_tell(report, "metadata: %s", guest->request->wishes.fault);
         r = hn_scene_add_ledger(scene, guest->root, ledger, guest->request->uuid);
         if (r >= 0)
                 r = hn_scene_decide(scene, &scene->situation, guest->request, &decision);
         if (r < 0) {
-                tell(report, "not placed: deciding: %s", strerror(-r));
+                hn_report_tell(report, "not placed: deciding: %s", strerror(-r));
                 return r;
         }
         *ret_scene = HN_TAKE(scene);
@@ -176,7 +155,7 @@ static void tell_home(struct hn_report *report, const struct hn_placement *place
 
         if (hn_idset_format(placement->home, &nodes) < 0)
                 return;
-        tell(report, "%s", reason);
+        hn_report_tell(report, "%s", reason);
         free(report->nodes);
         report->nodes = HN_TAKE(nodes);
 }
@@ -186,7 +165,7 @@ static void tell_decision(struct hn_report *report, const struct hn_decision *de
         if (decision->verdict == HN_PLACED)
                 tell_home(report, decision->placement, decision->reason);
         else
-                tell(report, "left to libvirt: %s", decision->reason);
+                hn_report_tell(report, "left to libvirt: %s", decision->reason);
         report->refused = decision->verdict == HN_REFUSED;
 }
 
@@ -265,11 +244,11 @@ static void write_dropin(const struct hn_guest *guest, const struct hn_host *hos
         int r = hn_systemd_version(guest->root, SYSTEMD_WAIT_US, &version);
 
         if (r < 0) {
-                tell(report, "no drop-in: systemd does not answer: %s", strerror(-r));
+                hn_report_tell(report, "no drop-in: systemd does not answer: %s", strerror(-r));
                 return;
         }
         if (version < HN_SYSTEMD_MINIMUM) {
-                tell(report, "no drop-in: systemd %u is older than %u", version, HN_SYSTEMD_MINIMUM);
+                hn_report_tell(report, "no drop-in: systemd %u is older than %u", version, HN_SYSTEMD_MINIMUM);
                 return;
         }
         r = scope_cpus(host, guest->request, entry->placement, &cpus);
@@ -278,7 +257,7 @@ static void write_dropin(const struct hn_guest *guest, const struct hn_host *hos
         if (r >= 0)
                 r = hn_dropin_write(guest->root, entry->unit, cpus, nodes);
         if (r < 0)
-                tell(report, "no drop-in: %s", strerror(-r));
+                hn_report_tell(report, "no drop-in: %s", strerror(-r));
 }
 
 /* ---- prepare */
@@ -319,7 +298,7 @@ static int print_rewritten(const struct hn_guest *guest, enum hn_rewrite_form fo
         if (r >= 0 && changed)
                 r = hn_xml_format(guest->doc, &report->xml, &length);
         if (r < 0)
-                tell(report, "XML not rewritten: %s", strerror(-r));
+                hn_report_tell(report, "XML not rewritten: %s", strerror(-r));
         return r;
 }
 
@@ -333,9 +312,9 @@ static int prepare_kept(const struct hn_guest *guest, struct hn_ledger *ledger, 
         if (r >= 0)
                 r = hn_host_from_cache(guest->root, false, &host);
         tell_home(report, entry->placement, entry->reason);
-        tell(report, "as decided just before");
+        hn_report_tell(report, "as decided just before");
         if (r < 0)
-                tell(report, "no drop-in: %s", strerror(-r));
+                hn_report_tell(report, "no drop-in: %s", strerror(-r));
         else if (entry->unit)
                 write_dropin(guest, host, entry, report);
         return 0;
@@ -361,7 +340,7 @@ static int prepare_anew(const struct hn_guest *guest, struct hn_ledger *ledger, 
                 r = put_decision(ledger, guest, decision, entry);
         hn_ledger_unlock(ledger);
         if (r < 0) {
-                tell(report, "not placed: writing the ledger: %s", strerror(-r));
+                hn_report_tell(report, "not placed: writing the ledger: %s", strerror(-r));
                 return r;
         }
         if (decision->verdict != HN_PLACED)
@@ -379,13 +358,13 @@ int hn_operation_prepare(const struct hn_guest *guest, struct hn_report *ret)
         int r = hn_scope_unit(guest->request->id, guest->name, &unit);
 
         if (r < 0)
-                tell(ret, "no scope can be foreseen");
+                hn_report_tell(ret, "no scope can be foreseen");
         else if (hn_dropin_remove(guest->root, unit) < 0)
-                tell(ret, "an old drop-in of %s can't be removed", unit);
+                hn_report_tell(ret, "an old drop-in of %s can't be removed", unit);
         record_topology(guest->root);
         r = open_ledger(guest->root, &ledger);
         if (r < 0) {
-                tell(ret, "not placed: the ledger can't be had: %s", strerror(-r));
+                hn_report_tell(ret, "not placed: the ledger can't be had: %s", strerror(-r));
                 return 0;
         }
         if (!guest->request->wishes.off && keep_reservation(ledger, guest, unit, &entry) >= 0)
@@ -407,7 +386,7 @@ int hn_operation_filter(const struct hn_guest *guest, struct hn_report *ret)
         record_topology(guest->root);
         r = open_ledger(guest->root, &ledger);
         if (r < 0) {
-                tell(ret, "not placed: the ledger can't be had: %s", strerror(-r));
+                hn_report_tell(ret, "not placed: the ledger can't be had: %s", strerror(-r));
                 return 0;
         }
         r = decide(guest, ledger, ret, &scene, &decision);
@@ -425,7 +404,7 @@ int hn_operation_filter(const struct hn_guest *guest, struct hn_report *ret)
         }
         hn_ledger_unlock(ledger);
         if (r < 0) {
-                tell(ret, "not placed: writing the ledger: %s", strerror(-r));
+                hn_report_tell(ret, "not placed: writing the ledger: %s", strerror(-r));
                 return 0;
         }
         (void) print_rewritten(guest, HN_REWRITE_FILTER, scene, decision, ret);
@@ -488,13 +467,13 @@ static int fold_cells(struct hn_placement *placement)
 
 static void tell_confined(struct hn_report *report, const struct hn_confined *confined)
 {
-        tell(report, "%u thread groups confined, %u left to the user's pins", confined->threads, confined->users);
+        hn_report_tell(report, "%u thread groups confined, %u left to the user's pins", confined->threads, confined->users);
         if (confined->failed)
-                tell(report, "%u failed: %s", confined->failed,
+                hn_report_tell(report, "%u failed: %s", confined->failed,
                      confined->error == -ENOSPC ? "conflicts with the cpuset above or below"
                                                 : strerror(-confined->error));
         if (!confined->memory_in_force)
-                tell(report, "the scope's memory set is not the planned one");
+                hn_report_tell(report, "the scope's memory set is not the planned one");
 }
 
 /* Puts CPU sets into force and takes the CPUs out of drop-in and scope.  Without an entry only the latter: CPUs that
@@ -511,7 +490,7 @@ static void confine(const struct hn_guest *guest, int pid, const struct hn_entry
         else if (r >= 0 && cgroup->by_systemd)
                 r = hn_cpuset_open(guest->root, cgroup->scope);
         if (r < 0)
-                tell(report, "CPUs not confined: %s", strerror(-r));
+                hn_report_tell(report, "CPUs not confined: %s", strerror(-r));
         else if (entry)
                 tell_confined(report, &confined);
 
@@ -521,7 +500,7 @@ static void confine(const struct hn_guest *guest, int pid, const struct hn_entry
         if (r >= 0)
                 r = hn_dropin_write(guest->root, entry->unit, NULL, nodes);
         if (r < 0)
-                tell(report, "the drop-in still confines CPUs: %s", strerror(-r));
+                hn_report_tell(report, "the drop-in still confines CPUs: %s", strerror(-r));
 }
 
 /* The entry goes on as that of a running guest.  Reading it needs no lock, so that a lock that can't be had keeps
@@ -546,7 +525,7 @@ static int enter_started(const struct hn_guest *guest, struct hn_ledger *ledger,
                 r = hn_ledger_put(ledger, entry, NULL);
         hn_ledger_unlock(ledger);
         if (r < 0)
-                tell(report, "writing the ledger: %s", strerror(-r));
+                hn_report_tell(report, "writing the ledger: %s", strerror(-r));
         return r;
 }
 
@@ -575,14 +554,14 @@ int hn_operation_started(const struct hn_guest *guest, struct hn_report *ret)
         int pid = 0, r = read_qemu_pid(guest, &pid);
 
         if (r < 0)
-                tell(ret, "QEMU's process can't be told: %s", strerror(-r));
+                hn_report_tell(ret, "QEMU's process can't be told: %s", strerror(-r));
         r = find_entry(guest, &ledger, ret, &entry);
         if (r < 0)
-                tell(ret, "not placed: the ledger can't be had: %s", strerror(-r));
+                hn_report_tell(ret, "not placed: the ledger can't be had: %s", strerror(-r));
         else
                 (void) enter_started(guest, ledger, entry, pid, ret);
         if (entry && !entry->managed) {
-                tell(ret, "left to libvirt: %s", entry->reason);
+                hn_report_tell(ret, "left to libvirt: %s", entry->reason);
                 return 0;
         }
         if (entry)
@@ -604,12 +583,12 @@ int hn_operation_release(const struct hn_guest *guest, struct hn_report *ret)
 
         if (r >= 0 && hn_ledger_get(ledger, guest->request->uuid, &entry) >= 0 && entry->unit &&
             hn_dropin_remove(guest->root, entry->unit) < 0)
-                tell(ret, "the drop-in of %s can't be removed", entry->unit);
+                hn_report_tell(ret, "the drop-in of %s can't be removed", entry->unit);
         if (r >= 0)
                 r = hn_ledger_remove(ledger, guest->request->uuid);
         if (r < 0)
-                tell(ret, "the ledger's entry stays until its QEMU is missed: %s", strerror(-r));
+                hn_report_tell(ret, "the ledger's entry stays until its QEMU is missed: %s", strerror(-r));
         else
-                tell(ret, "cleared");
+                hn_report_tell(ret, "cleared");
         return 0;
 }

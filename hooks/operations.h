@@ -7,6 +7,7 @@
 
 #include "act/rewrite.h"
 #include "model/root.h"
+#include "model/text.h"
 
 #define HN_LOCK_WAIT_US 300000u
 
@@ -27,6 +28,9 @@ struct hn_report {
 };
 void hn_report_clear(struct hn_report *report);
 #define HN_REPORT HN_CLEANUP(hn_report_clear)
+
+/* Adds a part to the report's line, printf-like; what does not fit into memory is left out. */
+#define hn_report_tell(report, ...) ((void) hn_text_add(&(report)->text, __VA_ARGS__))
 
 typedef int hn_operation(const struct hn_guest *guest, struct hn_report *ret);
 

@@ -7,13 +7,13 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/time.h>
 
 #include "act/budget.h"
 #include "act/journal.h"
 #include "model/clock.h"
+#include "model/text.h"
 #include "operations.h"
 
 #define IDENTIFIER "homenode-hook"
@@ -83,19 +83,6 @@ static int read_input(bool keep, uint64_t deadline_us, char **ret_text, size_t *
         return 0;
 }
 
-HN_PRINTF(1, 2)
-static char *print(const char *format, ...)
-{
-        char *text = NULL;
-        va_list arguments;
-
-        va_start(arguments, format);
-        if (vasprintf(&text, format, arguments) < 0)
-                text = NULL;
-        va_end(arguments);
-        return text;
-}
-
 /* In the child, under the budget. */
 static void work(void *data, struct hn_outcome *ret)
 {
@@ -109,7 +96,7 @@ static void work(void *data, struct hn_outcome *ret)
         if (r >= 0)
                 r = hn_request_parse(doc, &request, &fault);
         if (r < 0) {
-                ret->summary = print("left to libvirt: its XML: %s", fault ? fault : strerror(-r));
+                ret->summary = hn_text_print("left to libvirt: its XML: %s", fault ? fault : strerror(-r));
                 return;
         }
         if (!request->managed_type)
@@ -118,12 +105,12 @@ static void work(void *data, struct hn_outcome *ret)
         const struct hn_guest guest = { .root = job->root, .name = job->name, .doc = doc, .request = request };
         r = job->operation->run(&guest, &report);
         if (r < 0) {
-                ret->summary = print("left to libvirt: %s", strerror(-r));
+                ret->summary = hn_text_print("left to libvirt: %s", strerror(-r));
                 return;
         }
         if (report.refused && job->operation->run == hn_operation_prepare) {
                 ret->status = EXIT_FAILURE;
-                ret->complaint = print("homenode: %s: %s\n", job->name, report.text);
+                ret->complaint = hn_text_print("homenode: %s: %s\n", job->name, report.text);
         } else
                 ret->output = HN_TAKE(report.xml);
         ret->summary = HN_TAKE(report.text);

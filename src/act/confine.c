@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "model/text.h"
+
 #define TASKS_LIMIT (1u << 20)
 
 static const struct hn_pin *find_pin(const struct hn_pin *pins, size_t n, unsigned id)
@@ -98,10 +100,9 @@ static int confine_threads(const struct hn_root *root, const struct hn_guest_cgr
                 report->users += user;
                 if (!cpus || user)
                         continue;
-                if (asprintf(&path, "%s/%s", cgroup->threads, entry->d_name) < 0) {
-                        path = NULL;
+                path = hn_text_print("%s/%s", cgroup->threads, entry->d_name);
+                if (!path)
                         return -ENOMEM;
-                }
                 r = confine_thread(root, path, cpus);
                 report->threads += r >= 0;
                 report->failed += r < 0;

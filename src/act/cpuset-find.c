@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "model/text.h"
+
 #include "act/cpuset.h"
 
 #define CGROUP_LIMIT (64u << 10)
@@ -74,10 +76,9 @@ static int threads_level(const struct hn_root *root, const char *own, char **ret
         else if (hn_root_exists(root, "%s/" LIBVIRT_LEVEL "/" EMULATOR, path)) {
                 HN_FREE char *above = HN_TAKE(path);
 
-                if (asprintf(&path, "%s/" LIBVIRT_LEVEL, above) < 0) {
-                        path = NULL;
+                path = hn_text_print("%s/" LIBVIRT_LEVEL, above);
+                if (!path)
                         return -ENOMEM;
-                }
         }
         if (!hn_root_exists(root, "%s/" EMULATOR, path))
                 return -ENOENT;

@@ -2,9 +2,10 @@
 #include "act/journal.h"
 
 #include <fcntl.h>
-#include <stdarg.h>
 #include <string.h>
 #include <systemd/sd-journal.h>
+
+#include "model/text.h"
 
 static void to_file(const struct hn_root *root, const char *identifier, const char *message)
 {
@@ -17,8 +18,7 @@ static void to_file(const struct hn_root *root, const char *identifier, const ch
 /* "NAME=value" as one field; the text is the caller's to free. */
 static struct iovec field(char **text, const char *name, const char *value)
 {
-        if (asprintf(text, "%s=%s", name, value) < 0)
-                *text = NULL;
+        *text = hn_text_print("%s=%s", name, value);
         return (struct iovec) { .iov_base = *text, .iov_len = *text ? strlen(*text) : 0 };
 }
 
@@ -32,8 +32,7 @@ void hn_journal(const struct hn_root *root, int priority, const char *identifier
         va_list arguments;
 
         va_start(arguments, text);
-        if (vasprintf(&message, text, arguments) < 0)
-                message = NULL;
+        message = hn_text_vprint(text, arguments);
         va_end(arguments);
         if (!message)
                 return;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/domain-xml.h"
+#include "model/text.h"
 
 #define INDENT "  "
 
@@ -82,10 +83,9 @@ static int add_text_before(xmlNode *element, const char *indent, const char *dee
 
         if (!indent)
                 return 0;
-        if (asprintf(&white, "%s%s", indent, deeper) < 0) {
-                white = NULL;
+        white = hn_text_print("%s%s", indent, deeper);
+        if (!white)
                 return -ENOMEM;
-        }
         text = xmlNewDocText(element->doc, BAD_CAST white);
         if (!text)
                 return -ENOMEM;

@@ -9,6 +9,7 @@
 
 #include "act/scope.h"
 #include "model/clock.h"
+#include "model/text.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define CACHE "/run/homenode/systemd-version"
@@ -113,9 +114,8 @@ int hn_systemd_version(const struct hn_root *root, uint64_t wait_us, unsigned *r
                 return -ENXIO;
 
         /* Not being able to keep it only means asking again. */
-        if (asprintf(&line, "%s %u\n", boot_id, version) < 0)
-                line = NULL;
-        else if (hn_root_mkdir(root, 0700, "/run/homenode") >= 0)
+        line = hn_text_print("%s %u\n", boot_id, version);
+        if (line && hn_root_mkdir(root, 0700, "/run/homenode") >= 0)
                 (void) hn_root_replace(root, line, strlen(line), 0600, CACHE);
         *ret = version;
         return 0;

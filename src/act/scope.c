@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "model/text.h"
+
 #define UNIT_FOLDER "/run/systemd/system"
 #define UNIT_PREFIX "machine-"
 #define UNIT_SUFFIX ".scope"
@@ -91,11 +93,8 @@ static int add_setting(char **text, const char *key, hwloc_const_bitmap_t set)
         r = hn_idset_format(set, &list);
         if (r < 0)
                 return r;
-        if (asprintf(text, "%s%s=%s\n", before, key, list) < 0) {
-                *text = NULL;
-                return -ENOMEM;
-        }
-        return 0;
+        *text = hn_text_print("%s%s=%s\n", before, key, list);
+        return *text ? 0 : -ENOMEM;
 }
 
 static int dropin_text(hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t nodes, char **ret)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "command/complain.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "command/display.h"
+#include "model/text.h"
 
 int hn_complain(const char *format, ...)
 {
@@ -12,8 +12,7 @@ int hn_complain(const char *format, ...)
         va_list arguments;
 
         va_start(arguments, format);
-        if (vasprintf(&message, format, arguments) < 0)
-                message = NULL;
+        message = hn_text_vprint(format, arguments);
         va_end(arguments);
         if (message)
                 safe = hn_display_escape(message);

@@ -6,7 +6,7 @@
 
 #include "command/table.h"
 #include "command/display.h"
-#include "decide/text.h"
+#include "model/text.h"
 #include "model/json.h"
 
 enum form { TEXT, SIZE, PAGES, THOUSANDTHS };

@@ -2,8 +2,9 @@
 #include "command/options.h"
 
 #include <getopt.h>
-#include <stdarg.h>
 #include <string.h>
+
+#include "model/text.h"
 
 #define FIRST_CODE 256 /* getopt_long's codes of the table's options: above all letters */
 #define HELP_CODE 'h'
@@ -31,8 +32,7 @@ int hn_usage_wrong(const struct hn_usage *usage, const char *format, ...)
         va_list arguments;
 
         va_start(arguments, format);
-        if (vasprintf(&message, format, arguments) < 0)
-                message = NULL;
+        message = hn_text_vprint(format, arguments);
         va_end(arguments);
         (void) hn_complain("%s (see %s --help)", message ? message : "wrong usage", usage->command);
         return HN_EXIT_USAGE;

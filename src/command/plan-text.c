@@ -6,7 +6,7 @@
 #include "command/table.h"
 #include "command/display.h"
 #include "decide/explain.h"
-#include "decide/text.h"
+#include "model/text.h"
 
 enum { DOMAIN, VCPUS, MEMORY, NODES, CPUS, WHY, COLUMNS };
 

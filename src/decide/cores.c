@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "decide/text.h"
+#include "model/text.h"
 
 int hn_cores_add_vcpu(struct hn_placement *placement, unsigned vcpu, hwloc_const_bitmap_t cpus)
 {

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "decide/cores.h"
-#include "decide/text.h"
+#include "model/text.h"
 
 /* (a + own) / a_capacity < (b + own) / b_capacity, and the like */
 static double fullness(uint64_t milli, uint64_t own, uint64_t capacity)

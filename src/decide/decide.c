@@ -7,7 +7,7 @@
 #include "decide/place.h"
 #include "decide/search.h"
 #include "decide/shape.h"
-#include "decide/text.h"
+#include "model/text.h"
 
 /* A decision under way. */
 struct deciding {

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "decide/text.h"
+#include "model/text.h"
 #include "model/json.h"
 
 static int add_text(struct json_object *to, const char *key, const char *text)

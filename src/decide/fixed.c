@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "decide/fit.h"
-#include "decide/text.h"
+#include "model/text.h"
 
 /* One cell being laid, figures by `at`. */
 struct laying {

@@ -6,7 +6,7 @@
 
 #include "decide/cut.h"
 #include "decide/fit.h"
-#include "decide/text.h"
+#include "model/text.h"
 
 void hn_shape_free(struct hn_shape *shape)
 {

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 
+#include "model/text.h"
+
 /* "0x1f", "31" or "037", as libvirt takes it; 0 where the attribute is not there. */
 static bool address_part(const xmlNode *address, const char *attribute, unsigned long max, unsigned *ret)
 {
@@ -103,11 +105,8 @@ static int read_network_disk(const xmlNode *source, struct hn_disk *disk)
 
         if (!protocol)
                 return 0;
-        if (asprintf(&disk->source, "%s:%s", protocol, name ? (const char *) name : "") < 0) {
-                disk->source = NULL;
-                return -ENOMEM;
-        }
-        return 0;
+        disk->source = hn_text_print("%s:%s", protocol, name ? (const char *) name : "");
+        return disk->source ? 0 : -ENOMEM;
 }
 
 static int read_disk_source(const xmlNode *element, struct hn_disk *disk)

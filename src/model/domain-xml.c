@@ -3,9 +3,10 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <string.h>
 #include <strings.h>
+
+#include "model/text.h"
 
 #define FAULT_LENGTH_LIMIT 400u /* bytes; the text may quote what an attacker wrote */
 
@@ -80,19 +81,17 @@ int hn_xml_fault(char **fault, const xmlNode *where, const char *format, ...)
 {
         HN_XMLCHAR xmlChar *path = xmlGetNodePath((xmlNode *) where);
         HN_FREE char *what = NULL;
-        char *text = NULL;
+        char *text;
         va_list arguments;
-        int r;
 
         va_start(arguments, format);
-        r = vasprintf(&what, format, arguments);
+        what = hn_text_vprint(format, arguments);
         va_end(arguments);
-        if (r < 0) {
-                what = NULL;
+        if (!what)
                 return -ENOMEM;
-        }
-        if (asprintf(&text, "%s (line %ld): %s", path ? (const char *) path : "?",
-                     xmlGetLineNo((xmlNode *) where), what) < 0)
+        text = hn_text_print("%s (line %ld): %s", path ? (const char *) path : "?",
+                             xmlGetLineNo((xmlNode *) where), what);
+        if (!text)
                 return -ENOMEM;
         tame(text);
         free(*fault);

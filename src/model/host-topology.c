@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "model/text.h"
+
 #define PREFIX "HWLOC_"
 
 struct saved_environment {
@@ -93,10 +95,9 @@ static int set_environment(const struct hn_topology_source *source)
                 return -errno;
         if (source->root->host)
                 return 0;
-        if (asprintf(&path, "/proc/self/fd/%d", source->root->fd) < 0) {
-                path = NULL;
+        path = hn_text_print("/proc/self/fd/%d", source->root->fd);
+        if (!path)
                 return -ENOMEM;
-        }
         return setenv("HWLOC_FSROOT", path, 1) < 0 || setenv("HWLOC_THISSYSTEM", "0", 1) < 0 ? -errno : 0;
 }
 

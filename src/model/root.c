@@ -8,19 +8,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "model/text.h"
+
 #define LINE_LIMIT (64u << 10)
 
 /* The path relative to the root's descriptor; "." for "/" itself.  The caller frees. */
 HN_PRINTF(1, 0)
 static char *relative(const char *format, va_list arguments)
 {
-        HN_FREE char *path = NULL;
+        HN_FREE char *path = hn_text_vprint(format, arguments);
         const char *p;
 
-        if (vasprintf(&path, format, arguments) < 0) {
-                path = NULL;
+        if (!path)
                 return NULL;
-        }
         for (p = path; *p == '/'; p++)
                 ;
         return strdup(*p ? p : ".");

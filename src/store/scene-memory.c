@@ -11,6 +11,7 @@
 
 #include "decide/fit.h"
 #include "model/resident.h"
+#include "model/text.h"
 
 #define CHOICES 2u /* so many homes are looked at one by one, then all that is left at once: a full host has many */
 
@@ -99,11 +100,10 @@ static bool read_resident(const struct hn_scene *scene, const struct hn_entry *e
 {
         HN_FREE char *dir = NULL;
 
-        if (!entry->unit || asprintf(&dir, "/sys/fs/cgroup/machine.slice/%s", entry->unit) < 0) {
-                dir = NULL;
+        if (!entry->unit)
                 return false;
-        }
-        return hn_resident_read(&scene->root, dir, ret) >= 0;
+        dir = hn_text_print("/sys/fs/cgroup/machine.slice/%s", entry->unit);
+        return dir && hn_resident_read(&scene->root, dir, ret) >= 0;
 }
 
 /* Adds what one guest holds on the wanted nodes; no promise stands for more than was promised. */

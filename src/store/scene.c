@@ -7,6 +7,7 @@
 #include "model/clock.h"
 #include "model/json.h"
 #include "model/state.h"
+#include "model/text.h"
 #include "store/config.h"
 #include "store/scene-internal.h"
 
@@ -76,8 +77,7 @@ static int read_named_state(struct hn_scene *scene, const char *path)
 
 static int fault(char **ret_fault, int error, const char *what, const char *object)
 {
-        if (asprintf(ret_fault, "%s %s", what, object) < 0)
-                *ret_fault = NULL;
+        *ret_fault = hn_text_print("%s %s", what, object);
         return error;
 }
 

@@ -5,7 +5,7 @@
 #include "unit/support/test.h"
 
 #include "decide/explain.h"
-#include "decide/text.h"
+#include "model/text.h"
 #include "model/json.h"
 #include "unit/support/scene.h"
 

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Building reasons: sentences for people, piece by piece.
+ * Texts for people: printed into memory, and reasons built piece by piece.
  */
 #pragma once
 
+#include <stdarg.h>
 #include <stdint.h>
 
 #include "model/idset.h"
+#include "model/root.h"
+
+/* A new text; the caller frees; NULL without memory. */
+char *hn_text_print(const char *format, ...) HN_PRINTF(1, 2);
+char *hn_text_vprint(const char *format, va_list arguments) HN_PRINTF(1, 0);
 
 /* Appends to *text (NULL: starts it), with "; " between pieces.  -ENOMEM. */
-int hn_text_add(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int hn_text_add(char **text, const char *format, ...) HN_PRINTF(2, 3);
 
 /* "512 MiB", "12.5 GiB".  Into a buffer of HN_TEXT_SIZE. */
 #define HN_TEXT_SIZE 32

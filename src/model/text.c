@@ -1,30 +1,41 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "decide/text.h"
+#include "model/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
+
+char *hn_text_vprint(const char *format, va_list arguments)
+{
+        char *text = NULL;
+
+        return vasprintf(&text, format, arguments) < 0 ? NULL : text;
+}
+
+char *hn_text_print(const char *format, ...)
+{
+        char *text;
+        va_list arguments;
+
+        va_start(arguments, format);
+        text = hn_text_vprint(format, arguments);
+        va_end(arguments);
+        return text;
+}
 
 int hn_text_add(char **text, const char *format, ...)
 {
         HN_FREE char *piece = NULL;
-        char *all = NULL;
-        va_list list;
-        int r;
+        char *all;
+        va_list arguments;
 
-        va_start(list, format);
-        r = vasprintf(&piece, format, list);
-        va_end(list);
-        if (r < 0) {
-                piece = NULL;
+        va_start(arguments, format);
+        piece = hn_text_vprint(format, arguments);
+        va_end(arguments);
+        if (!piece)
                 return -ENOMEM;
-        }
-        if (!*text) {
-                *text = HN_TAKE(piece);
-                return 0;
-        }
-        if (asprintf(&all, "%s; %s", *text, piece) < 0)
+        all = *text ? hn_text_print("%s; %s", *text, piece) : HN_TAKE(piece);
+        if (!all)
                 return -ENOMEM;
         free(*text);
         *text = all;
@@ -50,13 +61,10 @@ const char *hn_text_size(uint64_t kib, char *buffer)
 char *hn_text_nodes(hwloc_const_bitmap_t nodes)
 {
         HN_FREE char *list = NULL;
-        char *text = NULL;
 
         if (hn_idset_format(nodes, &list) < 0)
                 return NULL;
         if (!*list)
                 return strdup("no node");
-        if (asprintf(&text, "%s %s", hn_idset_count(nodes) == 1 ? "node" : "nodes", list) < 0)
-                return NULL;
-        return text;
+        return hn_text_print("%s %s", hn_idset_count(nodes) == 1 ? "node" : "nodes", list);
 }
