@@ -6,7 +6,7 @@
 
 #include "model/text.h"
 
-#define TASKS_LIMIT (1u << 20)
+#define STATUS_LIMIT (1u << 20)
 
 static const struct hn_pin *find_pin(const struct hn_pin *pins, size_t n, unsigned id)
 {
@@ -47,30 +47,34 @@ static hwloc_const_bitmap_t wanted(const char *name, const struct hn_placement *
         return hwloc_bitmap_iszero(placement->emulator_cpus) ? NULL : placement->emulator_cpus;
 }
 
-/* Does a thread of the cgroup have CPUs other than these?  A mask that was set on a thread outlives the change of
- * its cpuset (DESIGN fact 12). */
+/* Does the thread have CPUs other than these?  One that is gone does not. */
+static bool runs_elsewhere(const struct hn_root *root, int tid, hwloc_const_bitmap_t cpus)
+{
+        HN_BITMAP hwloc_bitmap_t now = NULL;
+        HN_FREE char *status = NULL;
+        char *list;
+
+        if (hn_root_read(root, STATUS_LIMIT, &status, NULL, "/proc/%d/status", tid) < 0)
+                return false;
+        list = strstr(status, "\nCpus_allowed_list:");
+        if (!list)
+                return false;
+        list += strlen("\nCpus_allowed_list:");
+        list[strcspn(list, "\n")] = '\0';
+        return hn_idset_parse(list, HN_IDSET_LIMIT, &now) >= 0 && !hwloc_bitmap_isequal(now, cpus);
+}
+
+/* A mask that was set on a thread outlives the change of its cpuset (DESIGN fact 12). */
 static bool held_elsewhere(const struct hn_root *root, const char *dir, hwloc_const_bitmap_t cpus)
 {
-        HN_FREE char *tasks = NULL;
-        char *rest = NULL;
+        HN_FREE int *tids = NULL;
+        size_t n = 0;
 
-        if (hn_root_read(root, TASKS_LIMIT, &tasks, NULL, "%s/cgroup.threads", dir) < 0)
+        if (hn_cgroup_threads(root, dir, &tids, &n) < 0)
                 return false;
-        for (char *tid = strtok_r(tasks, "\n", &rest); tid; tid = strtok_r(NULL, "\n", &rest)) {
-                HN_BITMAP hwloc_bitmap_t now = NULL;
-                HN_FREE char *status = NULL;
-                char *list;
-
-                if (hn_root_read(root, TASKS_LIMIT, &status, NULL, "/proc/%s/status", tid) < 0)
-                        continue;
-                list = strstr(status, "\nCpus_allowed_list:");
-                if (!list)
-                        continue;
-                list += strlen("\nCpus_allowed_list:");
-                list[strcspn(list, "\n")] = '\0';
-                if (hn_idset_parse(list, HN_IDSET_LIMIT, &now) >= 0 && !hwloc_bitmap_isequal(now, cpus))
+        for (size_t i = 0; i < n; i++)
+                if (runs_elsewhere(root, tids[i], cpus))
                         return true;
-        }
         return false;
 }
 
