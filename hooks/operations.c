@@ -25,19 +25,6 @@ void hn_report_clear(struct hn_report *report)
 
 /* ---- entries */
 
-static int read_boot_id(const struct hn_root *root, char boot_id[HN_UUID_LENGTH + 1])
-{
-        HN_FREE char *line = NULL;
-        int r = hn_root_read_line(root, &line, "/proc/sys/kernel/random/boot_id");
-
-        if (r < 0)
-                return r;
-        if (strlen(line) != HN_UUID_LENGTH)
-                return -EBADMSG;
-        memcpy(boot_id, line, HN_UUID_LENGTH + 1);
-        return 0;
-}
-
 /* The first start of a boot has the topology looked at anew, which takes hwloc tens of ms, and a busy host more: not
  * while others wait for the lock.  What fails here fails again where it is told. */
 static void record_topology(const struct hn_root *root)
@@ -64,7 +51,6 @@ static int new_entry(const struct hn_guest *guest, const struct hn_decision *dec
                      struct hn_entry **ret)
 {
         HN_ENTRY struct hn_entry *entry = calloc(1, sizeof *entry);
-        int r;
 
         if (!entry)
                 return -ENOMEM;
@@ -73,11 +59,7 @@ static int new_entry(const struct hn_guest *guest, const struct hn_decision *dec
         entry->reason = strdup(decision->reason ? decision->reason : "");
         if (!entry->placement || !entry->reason || (unit && !entry->unit))
                 return -ENOMEM;
-        r = read_boot_id(guest->root, entry->boot_id);
-        if (r < 0)
-                return r;
         entry->state = HN_ENTRY_RESERVED;
-        entry->written_us = hn_boottime_us();
         entry->domain_id = guest->request->id;
         entry->managed = decision->verdict == HN_PLACED;
         *ret = HN_TAKE(entry);
@@ -271,7 +253,7 @@ static int keep_reservation(struct hn_ledger *ledger, const struct hn_guest *gue
         int r = hn_ledger_get(ledger, guest->request->uuid, &entry);
 
         if (r >= 0)
-                r = read_boot_id(guest->root, boot_id);
+                r = hn_boot_id(guest->root, boot_id);
         if (r < 0)
                 return r;
         if (entry->state != HN_ENTRY_RESERVED || strcmp(entry->boot_id, boot_id) != 0 || !entry->managed ||
@@ -512,7 +494,6 @@ static int enter_started(const struct hn_guest *guest, struct hn_ledger *ledger,
         int r = 0;
 
         entry->state = HN_ENTRY_STARTED;
-        entry->written_us = hn_boottime_us();
         entry->pid = pid;
         if (pid > 0)
                 r = hn_process_read(guest->root, pid, &process);

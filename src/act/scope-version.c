@@ -10,8 +10,8 @@
 #include "act/scope.h"
 #include "model/clock.h"
 #include "model/text.h"
+#include "model/uuid.h"
 
-#define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define CACHE "/run/homenode/systemd-version"
 #define VERSION_LIMIT 100000u
 
@@ -103,10 +103,11 @@ static int read_cache(const struct hn_root *root, const char *boot_id, unsigned 
 
 int hn_systemd_version(const struct hn_root *root, uint64_t wait_us, unsigned *ret)
 {
-        HN_FREE char *boot_id = NULL, *line = NULL;
+        char boot_id[HN_UUID_LENGTH + 1];
+        HN_FREE char *line = NULL;
         unsigned version = 0;
 
-        if (hn_root_read_line(root, &boot_id, BOOT_ID) < 0 || !*boot_id)
+        if (hn_boot_id(root, boot_id) < 0)
                 return -ENXIO;
         if (read_cache(root, boot_id, ret) >= 0)
                 return 0;

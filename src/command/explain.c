@@ -45,10 +45,9 @@ static const struct hn_entry *find_entry(const struct entries *entries, const ch
  * told in that. */
 static bool of_this_boot(const struct hn_root *root, const struct hn_entry *entry)
 {
-        HN_FREE char *boot_id = NULL;
+        char boot_id[HN_UUID_LENGTH + 1];
 
-        return hn_root_read_line(root, &boot_id, "/proc/sys/kernel/random/boot_id") >= 0 &&
-               strcasecmp(boot_id, entry->boot_id) == 0;
+        return hn_boot_id(root, boot_id) >= 0 && strcmp(boot_id, entry->boot_id) == 0;
 }
 
 /* When it was decided, by the wall clock. */

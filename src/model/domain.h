@@ -8,8 +8,8 @@
 #include <libxml/tree.h>
 
 #include "model/idset.h"
+#include "model/uuid.h"
 
-#define HN_UUID_LENGTH 36
 #define HN_DOMAIN_XML_LIMIT (8u << 20)   /* bytes; libvirt's own XML limit is 10 MiB */
 #define HN_DOMAIN_VCPU_LIMIT 8192u
 #define HN_DOMAIN_CELL_LIMIT 1024u

@@ -18,27 +18,6 @@ static const char *const state_names[] = {
         [HN_ENTRY_STARTED] = "started",
 };
 
-int hn_uuid_canonical(const char *text, char ret[HN_UUID_LENGTH + 1])
-{
-        char uuid[HN_UUID_LENGTH + 1];
-
-        if (strlen(text) != HN_UUID_LENGTH)
-                return -EINVAL;
-        for (size_t i = 0; i < HN_UUID_LENGTH; i++) {
-                bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-                char c = text[i];
-
-                if (c >= 'A' && c <= 'F')
-                        c = (char) (c - 'A' + 'a');
-                if (dash ? c != '-' : !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
-                        return -EINVAL;
-                uuid[i] = c;
-        }
-        uuid[HN_UUID_LENGTH] = '\0';
-        memcpy(ret, uuid, sizeof uuid);
-        return 0;
-}
-
 void hn_entry_free(struct hn_entry *entry)
 {
         if (!entry)

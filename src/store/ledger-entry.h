@@ -15,10 +15,6 @@
 /* A guest of the 8,192 vCPUs we allow, each on a CPU of its own, takes 250 KiB; the usual one takes 0.6. */
 #define HN_ENTRY_LIMIT (512u << 10)
 
-/* 36 characters, hexadecimal digits and dashes where they belong: what may become a file name.
- * `ret` gets it in lower case.  -EINVAL. */
-int hn_uuid_canonical(const char *text, char ret[HN_UUID_LENGTH + 1]);
-
 /* May this be the name of a unit, and so a part of a path? */
 bool hn_entry_unit_valid(const char *unit);
 

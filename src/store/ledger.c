@@ -45,7 +45,6 @@ static int open_given_folder(const char *dir, struct hn_ledger *ledger)
 int hn_ledger_open(const struct hn_root *root, const char *dir, struct hn_ledger **ret)
 {
         HN_LEDGER struct hn_ledger *ledger = calloc(1, sizeof *ledger);
-        HN_FREE char *boot_id = NULL;
 
         if (!ledger)
                 return -ENOMEM;
@@ -54,8 +53,7 @@ int hn_ledger_open(const struct hn_root *root, const char *dir, struct hn_ledger
         ledger->base.fd = dir ? open_given_folder(dir, ledger) : open_own_folder(root, ledger);
         if (ledger->base.fd < 0)
                 return ledger->base.fd;
-        if (hn_root_read_line(root, &boot_id, "/proc/sys/kernel/random/boot_id") < 0 ||
-            hn_uuid_canonical(boot_id, ledger->boot_id) < 0)
+        if (hn_boot_id(root, ledger->boot_id) < 0)
                 memcpy(ledger->boot_id, NO_BOOT_ID, sizeof NO_BOOT_ID);
         *ret = HN_TAKE(ledger);
         return 0;
