@@ -7,9 +7,7 @@
 
 #include "act/rewrite.h"
 #include "model/root.h"
-#include "model/text.h"
-
-#define HN_LOCK_WAIT_US 300000u
+#include "report.h"
 
 /* What libvirt tells about a guest. */
 struct hn_guest {
@@ -18,19 +16,6 @@ struct hn_guest {
         xmlDoc *doc;
         struct hn_request *request;
 };
-
-/* What an operation came to. */
-struct hn_report {
-        bool refused;  /* the domain's own metadata demands what can't be had: the start is to fail */
-        char *text;    /* a line for people; never NULL after success */
-        char *nodes;   /* the home as a list; NULL: none */
-        char *xml;     /* the rewritten XML; NULL: nothing to print */
-};
-void hn_report_clear(struct hn_report *report);
-#define HN_REPORT HN_CLEANUP(hn_report_clear)
-
-/* Adds a part to the report's line, printf-like; what does not fit into memory is left out. */
-#define hn_report_tell(report, ...) ((void) hn_text_add(&(report)->text, __VA_ARGS__))
 
 typedef int hn_operation(const struct hn_guest *guest, struct hn_report *ret);
 

@@ -124,6 +124,26 @@ int hn_placement_promise(struct hn_placement *placement, const struct hn_promise
         return 0;
 }
 
+int hn_placement_fold(struct hn_placement *placement)
+{
+        for (size_t i = 1; i < placement->n_cells; i++) {
+                struct hn_placed_cell *first = &placement->cells[0], *cell = &placement->cells[i];
+
+                if (hwloc_bitmap_or(first->vcpus, first->vcpus, cell->vcpus) < 0 ||
+                    hwloc_bitmap_or(first->nodes, first->nodes, cell->nodes) < 0 ||
+                    hwloc_bitmap_or(first->cpus, first->cpus, cell->cpus) < 0)
+                        return -ENOMEM;
+                first->memory_kib += cell->memory_kib;
+                hwloc_bitmap_free(cell->vcpus);
+                hwloc_bitmap_free(cell->nodes);
+                hwloc_bitmap_free(cell->cpus);
+                *cell = (struct hn_placed_cell) { 0 };
+        }
+        if (placement->n_cells > 1)
+                placement->n_cells = 1;
+        return 0;
+}
+
 hwloc_const_bitmap_t hn_placement_vcpu(const struct hn_placement *placement, unsigned vcpu)
 {
         for (size_t i = 0; i < placement->n_vcpu_cpus; i++)

@@ -54,6 +54,10 @@ HN_DEFINE_CLEANUP(struct hn_placement *, hn_placement_free, hn_cleanup_placement
 /* Appends one promise; those of the same node and page size are added up.  -ENOMEM. */
 int hn_placement_promise(struct hn_placement *placement, const struct hn_promise *promise);
 
+/* Makes one cell of all: a guest that runs without the cells that were planned for it sees one node, and its vCPUs
+ * share the whole home.  -ENOMEM: the placement is of no use any more. */
+int hn_placement_fold(struct hn_placement *placement);
+
 /* The CPUs of one vCPU: its own entry, or its cell's; NULL if it has none. */
 hwloc_const_bitmap_t hn_placement_vcpu(const struct hn_placement *placement, unsigned vcpu);
 

@@ -58,3 +58,16 @@ int hn_process_read(const struct hn_root *root, int pid, struct hn_process *ret)
         };
         return 0;
 }
+
+int hn_process_of_guest(const struct hn_root *root, const char *name, int *ret)
+{
+        uint64_t pid = 0;
+        int r = strchr(name, '/') ? -EINVAL : hn_root_read_u64(root, &pid, "/run/libvirt/qemu/%s.pid", name);
+
+        if (r < 0)
+                return r;
+        if (pid == 0 || pid > INT32_MAX)
+                return -ERANGE;
+        *ret = (int) pid;
+        return 0;
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What /proc/PID/stat says of a process or a thread.
+ * What /proc/PID/stat says of a process or a thread, and which process a guest's QEMU is.
  */
 #pragma once
 
@@ -13,3 +13,7 @@ struct hn_process {
 
 /* -ESRCH: no such process; -EBADMSG: not the kernel's form. */
 int hn_process_read(const struct hn_root *root, int pid, struct hn_process *ret);
+
+/* The PID of a running guest's QEMU, as libvirt keeps it in a file.  -ENOENT: there is none; -EINVAL, -ERANGE: no
+ * name of a guest, no PID. */
+int hn_process_of_guest(const struct hn_root *root, const char *name, int *ret);

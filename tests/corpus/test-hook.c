@@ -11,6 +11,7 @@
 
 #include "model/clock.h"
 #include "model/host.h"
+#include "unit/support/guest.h"
 #include "unit/support/host-tree.h"
 #include "unit/support/test.h"
 
@@ -124,13 +125,6 @@ static const char *domain(long id, const char *name, const char *uuid, const cha
 
 #define WISH(attributes) "<metadata><h:domain xmlns:h='urn:homenode:1' " attributes "/></metadata>"
 
-static bool file_has(struct tree *tree, const char *path, const char *text)
-{
-        HN_FREE char *all = NULL;
-
-        return hn_root_read(&tree->root, 1u << 20, &all, NULL, "%s", path) == 0 && strstr(all, text);
-}
-
 static void prepares_a_guest(void **state)
 {
         struct result result = run("web", "prepare", "begin", domain(7, "web", UUID, ""));
@@ -139,8 +133,8 @@ static void prepares_a_guest(void **state)
         assert_string_equal(result.err, "");
         assert_non_null(strstr(result.out, "<memory mode=\"restrictive\" nodeset=\"0\"/>"));
         assert_non_null(strstr(result.out, "<vcpupin vcpu=\"1\" cpuset=\"0-3,16-19\"/>"));
-        assert_true(file_has(*state, DROPIN(WEB), "\n[Scope]\nAllowedCPUs=0-3,16-19\nAllowedMemoryNodes=0\n"));
-        assert_true(file_has(*state, LEDGER UUID ".json", "\"state\":\"reserved\""));
+        assert_true(tree_file_has(*state, DROPIN(WEB), "\n[Scope]\nAllowedCPUs=0-3,16-19\nAllowedMemoryNodes=0\n"));
+        assert_true(tree_file_has(*state, LEDGER UUID ".json", "\"state\":\"reserved\""));
 
         /* libvirt has taken the id out by then. */
         result = run("web", "release", "end", domain(-1, "web", UUID, ""));
@@ -171,8 +165,8 @@ static void installed_twice_it_reserves_once(void **state)
 
         assert_int_equal(first.status, 0);
         assert_int_equal(second.status, 0);
-        assert_true(file_has(*state, DROPIN(WEB), "AllowedMemoryNodes=0\n"));
-        assert_true(file_has(*state, LEDGER UUID ".json", "\"home\":\"0\""));
+        assert_true(tree_file_has(*state, DROPIN(WEB), "AllowedMemoryNodes=0\n"));
+        assert_true(tree_file_has(*state, LEDGER UUID ".json", "\"home\":\"0\""));
 }
 
 static void what_restore_decided_prepare_keeps(void **state)
@@ -188,7 +182,7 @@ static void what_restore_decided_prepare_keeps(void **state)
         (void) run("x", "prepare", "begin", domain(8, "x", "6695eb01-f6a4-8304-79aa-97f2502e1930", WISH("nodes='0'")));
         result = run("web", "prepare", "begin", domain(7, "web", UUID, ""));
         assert_int_equal(result.status, 0);
-        assert_true(file_has(*state, DROPIN(WEB), "AllowedMemoryNodes=0\n"));
+        assert_true(tree_file_has(*state, DROPIN(WEB), "AllowedMemoryNodes=0\n"));
 }
 
 static void restore_prints_only_what_must_change(void **state)
@@ -213,7 +207,7 @@ static void leaves_alone_who_opted_out(void **state)
         assert_int_equal(result.status, 0);
         assert_string_equal(result.out, "");
         assert_false(hn_root_exists(&tree->root, "/run/systemd/system/" WEB ".d"));
-        assert_true(file_has(tree, LEDGER UUID ".json", "\"managed\":false"));
+        assert_true(tree_file_has(tree, LEDGER UUID ".json", "\"managed\":false"));
 }
 
 static void refuses_what_the_guest_itself_rules_out(void **state)
@@ -302,7 +296,7 @@ static void does_not_wait_for_a_lock_that_is_held(void **state)
         assert_int_equal(result.status, 0);
         assert_string_equal(result.out, "");
         assert_true(result.spent_ms >= 300);
-        assert_true(file_has(tree, "/run/homenode/journal", "the ledger can't be had"));
+        assert_true(tree_file_has(tree, "/run/homenode/journal", "the ledger can't be had"));
 }
 
 static void clears_up_without_the_lock(void **state)
@@ -333,40 +327,20 @@ static void the_dropin_holds_what_the_xml_asks_for(void **state)
 
         assert_int_equal(run("web", "prepare", "begin", domain(7, "web", UUID, more)).status, 0);
         /* The pinned vCPU's node is 1 (CPUs 4-7 and 20-23), so the rest goes there. */
-        assert_true(file_has(*state, DROPIN(WEB), "AllowedCPUs=4-7,20-23\nAllowedMemoryNodes=1\n"));
+        assert_true(tree_file_has(*state, DROPIN(WEB), "AllowedCPUs=4-7,20-23\nAllowedMemoryNodes=1\n"));
 }
 
 /* ---- started */
 
-#define SCOPE "/sys/fs/cgroup/machine.slice/" WEB
-#define THREADS SCOPE "/libvirt"
-
-static void put_group(struct tree *tree, const char *dir, const char *cpus, const char *effective)
-{
-        char path[256];
-
-        (void) snprintf(path, sizeof path, "%s/cpuset.cpus", dir);
-        tree_put(tree, path, cpus);
-        (void) snprintf(path, sizeof path, "%s/cpuset.cpus.effective", dir);
-        tree_put(tree, path, effective);
-        (void) snprintf(path, sizeof path, "%s/cpuset.mems.effective", dir);
-        tree_put(tree, path, "0\n");
-        (void) snprintf(path, sizeof path, "%s/cgroup.threads", dir);
-        tree_put(tree, path, "");
-}
+#define SCOPE GUEST_SCOPE(WEB)
+#define THREADS GUEST_THREADS(WEB)
 
 static void put_running(struct tree *tree)
 {
-        put_group(tree, "/sys/fs/cgroup/machine.slice", "", "0-31\n");
-        put_group(tree, SCOPE, "0-3,16-19\n", "0-31\n");
-        put_group(tree, THREADS, "", "0-31\n");
-        put_group(tree, THREADS "/emulator", "", "0-3,16-19\n");
-        put_group(tree, THREADS "/vcpu0", "", "0-3,16-19\n");
-        put_group(tree, THREADS "/vcpu1", "", "0-3,16-19\n");
-        tree_put(tree, "/run/libvirt/qemu/web.pid", "4242");
-        tree_put(tree, "/proc/4242/cgroup", "0::/machine.slice/" WEB "/libvirt/emulator\n");
-        tree_put(tree, "/proc/4242/stat",
-                 "4242 (qemu) x (y) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 5 0 987654 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0\n");
+        const struct guest_plan plan = { .unit = WEB, .confined = "0-3,16-19", .all = "0-31", .nodes = "0" };
+
+        guest_put_cgroups(tree, &plan);
+        guest_put_process(tree, WEB, "web", 4242, 987654);
 }
 
 static void started_puts_cpus_into_force(void **state)
@@ -378,13 +352,13 @@ static void started_puts_cpus_into_force(void **state)
         struct result result = run("web", "started", "begin", domain(7, "web", UUID, ""));
         assert_int_equal(result.status, 0);
         assert_string_equal(result.out, "");
-        assert_true(file_has(tree, THREADS "/vcpu1/cpuset.cpus", "0-3,16-19"));
-        assert_true(file_has(tree, THREADS "/emulator/cpuset.cpus", "0-3,16-19"));
-        assert_true(file_has(tree, SCOPE "/cpuset.cpus", "0-31"));
-        assert_false(file_has(tree, DROPIN(WEB), "AllowedCPUs"));
-        assert_true(file_has(tree, DROPIN(WEB), "AllowedMemoryNodes=0\n"));
-        assert_true(file_has(tree, LEDGER UUID ".json", "\"state\":\"started\""));
-        assert_true(file_has(tree, LEDGER UUID ".json", "\"pid\":4242,\"start_ticks\":987654"));
+        assert_true(tree_file_has(tree, THREADS "/vcpu1/cpuset.cpus", "0-3,16-19"));
+        assert_true(tree_file_has(tree, THREADS "/emulator/cpuset.cpus", "0-3,16-19"));
+        assert_true(tree_file_has(tree, SCOPE "/cpuset.cpus", "0-31"));
+        assert_false(tree_file_has(tree, DROPIN(WEB), "AllowedCPUs"));
+        assert_true(tree_file_has(tree, DROPIN(WEB), "AllowedMemoryNodes=0\n"));
+        assert_true(tree_file_has(tree, LEDGER UUID ".json", "\"state\":\"started\""));
+        assert_true(tree_file_has(tree, LEDGER UUID ".json", "\"pid\":4242,\"start_ticks\":987654"));
 }
 
 /* A stopped holder of the lock keeps nothing from coming into force: CPUs confined by the scope would stay so. */
@@ -397,9 +371,9 @@ static void started_needs_no_lock(void **state)
         HN_CLOSE int fd = hn_root_open_file(&tree->root, O_RDWR, 0, "/run/homenode/lock");
         assert_int_equal(flock(fd, LOCK_EX), 0);
         assert_int_equal(run("web", "started", "begin", domain(7, "web", UUID, "")).status, 0);
-        assert_true(file_has(tree, THREADS "/vcpu1/cpuset.cpus", "0-3,16-19"));
-        assert_true(file_has(tree, SCOPE "/cpuset.cpus", "0-31"));
-        assert_false(file_has(tree, DROPIN(WEB), "AllowedCPUs"));
+        assert_true(tree_file_has(tree, THREADS "/vcpu1/cpuset.cpus", "0-3,16-19"));
+        assert_true(tree_file_has(tree, SCOPE "/cpuset.cpus", "0-31"));
+        assert_false(tree_file_has(tree, DROPIN(WEB), "AllowedCPUs"));
 }
 
 static void started_places_who_could_not_be_placed_before(void **state)
@@ -408,8 +382,8 @@ static void started_places_who_could_not_be_placed_before(void **state)
 
         put_running(tree);
         assert_int_equal(run("web", "started", "begin", domain(7, "web", UUID, "")).status, 0);
-        assert_true(file_has(tree, THREADS "/vcpu0/cpuset.cpus", "0-3,16-19"));
-        assert_true(file_has(tree, LEDGER UUID ".json", "\"state\":\"started\""));
+        assert_true(tree_file_has(tree, THREADS "/vcpu0/cpuset.cpus", "0-3,16-19"));
+        assert_true(tree_file_has(tree, LEDGER UUID ".json", "\"state\":\"started\""));
 }
 
 static void started_leaves_who_opted_out(void **state)
@@ -420,9 +394,9 @@ static void started_leaves_who_opted_out(void **state)
         (void) run("web", "prepare", "begin", xml);
         put_running(tree);
         assert_int_equal(run("web", "started", "begin", xml).status, 0);
-        assert_false(file_has(tree, THREADS "/vcpu0/cpuset.cpus", "0"));
-        assert_true(file_has(tree, SCOPE "/cpuset.cpus", "0-3,16-19"));
-        assert_true(file_has(tree, LEDGER UUID ".json", "\"state\":\"started\""));
+        assert_false(tree_file_has(tree, THREADS "/vcpu0/cpuset.cpus", "0"));
+        assert_true(tree_file_has(tree, SCOPE "/cpuset.cpus", "0-3,16-19"));
+        assert_true(tree_file_has(tree, LEDGER UUID ".json", "\"state\":\"started\""));
 }
 
 /* Without cells the guest sees one node, whatever was planned: its vCPUs share both. */
@@ -434,10 +408,10 @@ static void a_wide_guest_without_cells_has_its_nodes_as_one(void **state)
 
         /* A node is worth 4 cores and a quarter for each second thread: 5. */
         assert_non_null(strstr(run("web", "prepare", "begin", xml).out, "<cell id=\"1\" cpus=\"4-7\""));
-        assert_true(file_has(tree, DROPIN(WEB), "AllowedCPUs=0-7,16-23\nAllowedMemoryNodes=0-1\n"));
+        assert_true(tree_file_has(tree, DROPIN(WEB), "AllowedCPUs=0-7,16-23\nAllowedMemoryNodes=0-1\n"));
         put_running(tree);
         assert_int_equal(run("web", "started", "begin", xml).status, 0);
-        assert_true(file_has(tree, THREADS "/vcpu0/cpuset.cpus", "0-7,16-23"));
+        assert_true(tree_file_has(tree, THREADS "/vcpu0/cpuset.cpus", "0-7,16-23"));
 }
 
 /* libvirt binds its cells to the nodes its definition names, though others are free now; the memory set follows. */
@@ -450,8 +424,8 @@ static void a_wide_guest_starts_where_its_definition_binds_it(void **state)
         assert_int_equal(run("web", "release", "end", xml).status, 0);
         (void) run("x", "prepare", "begin", domain(8, "x", "6695eb01-f6a4-8304-79aa-97f2502e1930", WISH("nodes='0'")));
         assert_int_equal(run("web", "prepare", "begin", defined.out).status, 0);
-        assert_true(file_has(*state, DROPIN(WEB), "AllowedCPUs=0-7,16-23\nAllowedMemoryNodes=0-1\n"));
-        assert_true(file_has(*state, LEDGER UUID ".json", "\"memory_nodes\":\"0-1\""));
+        assert_true(tree_file_has(*state, DROPIN(WEB), "AllowedCPUs=0-7,16-23\nAllowedMemoryNodes=0-1\n"));
+        assert_true(tree_file_has(*state, LEDGER UUID ".json", "\"memory_nodes\":\"0-1\""));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

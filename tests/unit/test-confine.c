@@ -1,40 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "act/confine.h"
 
+#include "unit/support/guest.h"
 #include "unit/support/test.h"
-#include "unit/support/tree.h"
 
-#define SCOPE "/sys/fs/cgroup/machine.slice/machine-qemu\\x2d1\\x2dweb.scope"
-#define THREADS SCOPE "/libvirt"
+#define WEB "machine-qemu\\x2d1\\x2dweb.scope"
+#define SCOPE GUEST_SCOPE(WEB)
+#define THREADS GUEST_THREADS(WEB)
 
-static void put_group(struct tree *tree, const char *dir, const char *cpus, const char *effective)
-{
-        char path[256];
-
-        (void) snprintf(path, sizeof path, "%s/cpuset.cpus", dir);
-        tree_put(tree, path, cpus);
-        (void) snprintf(path, sizeof path, "%s/cpuset.cpus.effective", dir);
-        tree_put(tree, path, effective);
-        (void) snprintf(path, sizeof path, "%s/cpuset.mems.effective", dir);
-        tree_put(tree, path, "2\n");
-        (void) snprintf(path, sizeof path, "%s/cgroup.threads", dir);
-        tree_put(tree, path, "");
-}
-
-/* A guest of two vCPUs and an iothread whose scope still confines CPUs, as at `started`.  A recorded tree does not
- * compute effective sets, so they say already what will be. */
+/* A guest of two vCPUs and an iothread. */
 static int setup(void **state)
 {
+        const struct guest_plan plan = { .unit = WEB, .confined = "4-5", .all = "0-7", .nodes = "2" };
         static struct tree tree;
 
         tree_make(&tree);
-        put_group(&tree, "/sys/fs/cgroup/machine.slice", "", "0-7\n");
-        put_group(&tree, SCOPE, "4-5\n", "0-7\n");
-        put_group(&tree, THREADS, "", "0-7\n");
-        put_group(&tree, THREADS "/emulator", "", "4-5\n");
-        put_group(&tree, THREADS "/vcpu0", "", "4-5\n");
-        put_group(&tree, THREADS "/vcpu1", "", "4-5\n");
-        put_group(&tree, THREADS "/iothread1", "", "4-5\n");
+        guest_put_cgroups(&tree, &plan);
+        guest_put_thread(&tree, &plan, "iothread1");
         *state = &tree;
         return 0;
 }
@@ -59,16 +41,6 @@ static struct hn_placement *on_node_2(void)
         return placement;
 }
 
-static void assert_file(struct tree *tree, const char *path, const char *list)
-{
-        HN_FREE char *line = NULL;
-        HN_BITMAP hwloc_bitmap_t set = NULL;
-
-        assert_int_equal(hn_root_read_line(&tree->root, &line, "%s", path), 0);
-        assert_int_equal(hn_idset_parse(line, HN_IDSET_LIMIT, &set), 0);
-        assert_set(set, list);
-}
-
 static const struct hn_guest_cgroup web = { .scope = (char *) SCOPE, .threads = (char *) THREADS, .by_systemd = true };
 
 static void confines_threads_and_opens_the_scope(void **state)
@@ -82,11 +54,11 @@ static void confines_threads_and_opens_the_scope(void **state)
         assert_int_equal(confined.users, 0);
         assert_int_equal(confined.failed, 0);
         assert_true(confined.memory_in_force);
-        assert_file(*state, THREADS "/vcpu0/cpuset.cpus", "4-5");
-        assert_file(*state, THREADS "/emulator/cpuset.cpus", "4-5");
-        assert_file(*state, THREADS "/iothread1/cpuset.cpus", "4-5");
-        assert_file(*state, SCOPE "/cpuset.cpus", "0-7");
-        assert_file(*state, THREADS "/cpuset.cpus", ""); /* libvirt's own level is never touched */
+        assert_list_file(*state, THREADS "/vcpu0/cpuset.cpus", "4-5");
+        assert_list_file(*state, THREADS "/emulator/cpuset.cpus", "4-5");
+        assert_list_file(*state, THREADS "/iothread1/cpuset.cpus", "4-5");
+        assert_list_file(*state, SCOPE "/cpuset.cpus", "0-7");
+        assert_list_file(*state, THREADS "/cpuset.cpus", ""); /* libvirt's own level is never touched */
 }
 
 static void leaves_what_the_user_pinned(void **state)
@@ -101,10 +73,10 @@ static void leaves_what_the_user_pinned(void **state)
         assert_int_equal(hn_confine(&((struct tree *) *state)->root, &web, placement, &request, &confined), 0);
         assert_int_equal(confined.threads, 1);
         assert_int_equal(confined.users, 3);
-        assert_file(*state, THREADS "/vcpu0/cpuset.cpus", "4-5");
-        assert_file(*state, THREADS "/vcpu1/cpuset.cpus", "");
-        assert_file(*state, THREADS "/emulator/cpuset.cpus", "");
-        assert_file(*state, THREADS "/iothread1/cpuset.cpus", "");
+        assert_list_file(*state, THREADS "/vcpu0/cpuset.cpus", "4-5");
+        assert_list_file(*state, THREADS "/vcpu1/cpuset.cpus", "");
+        assert_list_file(*state, THREADS "/emulator/cpuset.cpus", "");
+        assert_list_file(*state, THREADS "/iothread1/cpuset.cpus", "");
 }
 
 static void a_cpuset_for_all_is_a_pin_of_all(void **state)
@@ -133,8 +105,8 @@ static void goes_on_after_a_failure_and_says_so(void **state)
         assert_int_equal(confined.failed, 1);
         assert_int_equal(confined.error, -ENOENT);
         assert_false(confined.memory_in_force);
-        assert_file(tree, THREADS "/vcpu1/cpuset.cpus", "4-5");
-        assert_file(tree, SCOPE "/cpuset.cpus", "0-7");
+        assert_list_file(tree, THREADS "/vcpu1/cpuset.cpus", "4-5");
+        assert_list_file(tree, SCOPE "/cpuset.cpus", "0-7");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

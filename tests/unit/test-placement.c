@@ -74,6 +74,22 @@ static void adds_promises_up_by_node_and_page_size(void **state)
         assert_int_equal(placement->promises[1].memory_kib, 30);
 }
 
+/* Cells on nodes 0 and 8 with CPUs 0-3 and 8-11. */
+static void folds_its_cells_into_one(void **state)
+{
+        HN_PLACEMENT struct hn_placement *placement = read_placement(sample);
+        (void) state;
+
+        assert_int_equal(hn_placement_fold(placement), 0);
+        assert_int_equal(placement->n_cells, 1);
+        assert_set(placement->cells[0].vcpus, "0-3");
+        assert_set(placement->cells[0].nodes, "0,8");
+        assert_set(placement->cells[0].cpus, "0-3,8-11");
+        assert_int_equal(placement->cells[0].memory_kib, 2097152);
+        assert_int_equal(hn_placement_fold(placement), 0);
+        assert_int_equal(placement->n_cells, 1);
+}
+
 /* Every member gone, of another type, or out of range, one at a time. */
 static void refuses_what_is_no_placement(void **state)
 {
@@ -120,6 +136,7 @@ int main(void)
                 cmocka_unit_test(reads_and_writes_the_same),
                 cmocka_unit_test(knows_the_cpus_of_each_vcpu),
                 cmocka_unit_test(adds_promises_up_by_node_and_page_size),
+                cmocka_unit_test(folds_its_cells_into_one),
                 cmocka_unit_test(refuses_what_is_no_placement),
         };
 

@@ -68,6 +68,23 @@ static void refuses_what_the_kernel_does_not_write(void **state)
         assert_int_equal(process.start_ticks, 7);
 }
 
+static void finds_a_guests_process(void **state)
+{
+        struct tree *tree = *state;
+        int pid = 0;
+
+        tree_put(tree, "/run/libvirt/qemu/web.pid", "4242\n");
+        tree_put(tree, "/run/libvirt/qemu/odd.pid", "4294967296\n");
+        tree_put(tree, "/run/libvirt/qemu/none.pid", "0\n");
+        assert_int_equal(hn_process_of_guest(&tree->root, "web", &pid), 0);
+        assert_int_equal(pid, 4242);
+        assert_int_equal(hn_process_of_guest(&tree->root, "odd", &pid), -ERANGE);
+        assert_int_equal(hn_process_of_guest(&tree->root, "none", &pid), -ERANGE);
+        assert_int_equal(hn_process_of_guest(&tree->root, "gone", &pid), -ENOENT);
+        assert_int_equal(hn_process_of_guest(&tree->root, "../qemu/web", &pid), -EINVAL);
+        assert_int_equal(pid, 4242);
+}
+
 static void reads_this_process(void **state)
 {
         HN_ROOT struct hn_root root = { .fd = -1 };
@@ -86,6 +103,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(reads_behind_any_command_name, setup, teardown),
                 cmocka_unit_test_setup_teardown(knows_threads_that_the_kernel_binds, setup, teardown),
                 cmocka_unit_test_setup_teardown(refuses_what_the_kernel_does_not_write, setup, teardown),
+                cmocka_unit_test_setup_teardown(finds_a_guests_process, setup, teardown),
                 cmocka_unit_test(reads_this_process),
         };
 
