@@ -188,7 +188,7 @@ static int promises_from_json(struct json_object *json, struct hn_placement *pla
                 if (r >= 0)
                         r = number(object, "vcpus_milli", HN_PLACEMENT_MILLI_LIMIT, &promise.vcpus_milli);
                 if (r >= 0)
-                        r = hn_placement_promise(placement, &promise);
+                        r = hn_placement_promise_once(placement, &promise);
         }
         return r;
 }

@@ -103,25 +103,41 @@ struct hn_placement *hn_placement_copy(const struct hn_placement *placement)
         return HN_TAKE(copy);
 }
 
+static struct hn_promise *find_promise(const struct hn_placement *placement, unsigned node, uint64_t page_kib)
+{
+        for (size_t i = 0; i < placement->n_promises; i++)
+                if (placement->promises[i].node == node && placement->promises[i].page_kib == page_kib)
+                        return &placement->promises[i];
+        return NULL;
+}
+
+static uint64_t sum_up_to(uint64_t limit, uint64_t a, uint64_t b)
+{
+        return a > limit || b > limit - a ? limit : a + b;
+}
+
 int hn_placement_promise(struct hn_placement *placement, const struct hn_promise *promise)
 {
-        struct hn_promise *more;
+        struct hn_promise *p = find_promise(placement, promise->node, promise->page_kib);
 
-        for (size_t i = 0; i < placement->n_promises; i++) {
-                struct hn_promise *p = &placement->promises[i];
-
-                if (p->node == promise->node && p->page_kib == promise->page_kib) {
-                        p->memory_kib += promise->memory_kib;
-                        p->vcpus_milli += promise->vcpus_milli;
-                        return 0;
-                }
+        if (!p) {
+                p = reallocarray(placement->promises, placement->n_promises + 1, sizeof *p);
+                if (!p)
+                        return -ENOMEM;
+                placement->promises = p;
+                p += placement->n_promises++;
+                *p = (struct hn_promise) { .node = promise->node, .page_kib = promise->page_kib };
         }
-        more = reallocarray(placement->promises, placement->n_promises + 1, sizeof *more);
-        if (!more)
-                return -ENOMEM;
-        more[placement->n_promises++] = *promise;
-        placement->promises = more;
+        p->memory_kib = sum_up_to(HN_PLACEMENT_KIB_LIMIT, p->memory_kib, promise->memory_kib);
+        p->vcpus_milli = (unsigned) sum_up_to(HN_PLACEMENT_MILLI_LIMIT, p->vcpus_milli, promise->vcpus_milli);
         return 0;
+}
+
+int hn_placement_promise_once(struct hn_placement *placement, const struct hn_promise *promise)
+{
+        if (find_promise(placement, promise->node, promise->page_kib))
+                return -EBADMSG;
+        return hn_placement_promise(placement, promise);
 }
 
 int hn_placement_fold(struct hn_placement *placement)

@@ -51,8 +51,12 @@ void hn_placement_free(struct hn_placement *placement);
 HN_DEFINE_CLEANUP(struct hn_placement *, hn_placement_free, hn_cleanup_placement)
 #define HN_PLACEMENT HN_CLEANUP(hn_cleanup_placement)
 
-/* Appends one promise; those of the same node and page size are added up.  -ENOMEM. */
+/* Appends one promise; those of the same node and page size are added up, to the limits at most: what is beyond
+ * could not be read back.  -ENOMEM. */
 int hn_placement_promise(struct hn_placement *placement, const struct hn_promise *promise);
+
+/* The same for readers: nobody writes two of one node and page size.  -EBADMSG: there is one already; -ENOMEM. */
+int hn_placement_promise_once(struct hn_placement *placement, const struct hn_promise *promise);
 
 /* Makes one cell of all: a guest that runs without the cells that were planned for it sees one node, and its vCPUs
  * share the whole home.  -ENOMEM: the placement is of no use any more. */

@@ -250,11 +250,10 @@ static void take_promises(struct reader *reader, struct hn_placement *placement,
                 promise.memory_kib = take(reader, HN_PLACEMENT_KIB_LIMIT);
                 promise.page_kib = take(reader, HN_PLACEMENT_KIB_LIMIT);
                 promise.vcpus_milli = (unsigned) take(reader, HN_PLACEMENT_MILLI_LIMIT);
-                if (!reader->error && hn_placement_promise(placement, &promise) < 0)
-                        (void) fail(reader, -ENOMEM);
-                /* Two of one node were added up, perhaps beyond what may stand here: nobody writes such. */
-                if (!reader->error && placement->n_promises != i + 1)
-                        (void) fail(reader, -EBADMSG);
+                int r = reader->error ? 0 : hn_placement_promise_once(placement, &promise);
+
+                if (r < 0)
+                        (void) fail(reader, r);
         }
 }
 

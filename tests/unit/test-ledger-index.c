@@ -302,6 +302,26 @@ static void keeps_all_members(void **state)
         }
 }
 
+/* The same node and page size twice in a row: each may stand here, their sum perhaps not. */
+static void refuses_a_node_promised_twice(void **state)
+{
+        const struct hn_promise other = { 3, HN_PLACEMENT_KIB_LIMIT, 0, 1000 };
+        HN_ENTRY struct hn_entry *entry = make_entry(UUID_A, "web"), *again = NULL;
+        HN_WORDS struct hn_words words = { 0 };
+        size_t at = 0;
+        (void) state;
+
+        assert_int_equal(hn_placement_promise(entry->placement, &other), 0);
+        assert_int_equal(hn_entry_to_words(entry, &words), 0);
+        for (size_t i = 0; i + 4 <= words.n; i++)
+                if (words.words[i] == 3 && words.words[i + 1] == HN_PLACEMENT_KIB_LIMIT && words.words[i + 3] == 1000)
+                        at = i;
+        assert_int_not_equal(at, 0);
+        words.words[at] = 2; /* the node of the promise before it */
+        assert_int_equal(hn_entry_from_words(words.words, words.n, &again), -EBADMSG);
+        assert_null(again);
+}
+
 /* Each word of an entry set to what a damaged index might hold: refused, or an entry. */
 static void survives_any_word(void **state)
 {
@@ -334,6 +354,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(is_written_under_the_lock_only, setup, teardown),
                 cmocka_unit_test_setup_teardown(counts_for_nothing_when_odd, setup, teardown),
                 cmocka_unit_test(keeps_all_members),
+                cmocka_unit_test(refuses_a_node_promised_twice),
                 cmocka_unit_test(survives_any_word),
         };
 

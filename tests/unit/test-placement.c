@@ -74,6 +74,35 @@ static void adds_promises_up_by_node_and_page_size(void **state)
         assert_int_equal(placement->promises[1].memory_kib, 30);
 }
 
+/* Whatever is added up can be written and read back. */
+static void promises_end_at_the_limits(void **state)
+{
+        const struct hn_promise most = { 1, HN_PLACEMENT_KIB_LIMIT, 0, HN_PLACEMENT_MILLI_LIMIT };
+        const struct hn_promise more = { 1, UINT64_MAX, 0, UINT32_MAX };
+        HN_PLACEMENT struct hn_placement *placement = hn_placement_new();
+        (void) state;
+
+        assert_int_equal(hn_placement_promise(placement, &most), 0);
+        assert_int_equal(hn_placement_promise(placement, &most), 0);
+        assert_int_equal(hn_placement_promise(placement, &more), 0);
+        assert_int_equal(placement->n_promises, 1);
+        assert_true(placement->promises[0].memory_kib == UINT64_C(1) << 50);
+        assert_int_equal(placement->promises[0].vcpus_milli, 8192000);
+}
+
+static void readers_take_no_promise_twice(void **state)
+{
+        const struct hn_promise promise = { 1, 100, 0, 500 }, huge = { 1, 100, 2048, 0 };
+        HN_PLACEMENT struct hn_placement *placement = hn_placement_new();
+        (void) state;
+
+        assert_int_equal(hn_placement_promise_once(placement, &promise), 0);
+        assert_int_equal(hn_placement_promise_once(placement, &huge), 0);
+        assert_int_equal(hn_placement_promise_once(placement, &promise), -EBADMSG);
+        assert_int_equal(placement->n_promises, 2);
+        assert_int_equal(placement->promises[0].memory_kib, 100);
+}
+
 /* Cells on nodes 0 and 8 with CPUs 0-3 and 8-11. */
 static void folds_its_cells_into_one(void **state)
 {
@@ -111,6 +140,8 @@ static void refuses_what_is_no_placement(void **state)
                 { "\"vcpu\":3", "\"vcpu\":8192" },
                 { "\"home\":\"0,8\",", "" },
                 { "\"promises\":[", "\"promises\":[[]," },
+                /* node 0 twice; with other pages it would be another promise */
+                { "\"node\":8,\"memory_kib\":1048576,\"page_kib\":2048", "\"node\":0,\"memory_kib\":1,\"page_kib\":0" },
                 { "\"cells\":[", "\"cells\":[null," },
         };
         char text[sizeof sample + 64];
@@ -136,6 +167,8 @@ int main(void)
                 cmocka_unit_test(reads_and_writes_the_same),
                 cmocka_unit_test(knows_the_cpus_of_each_vcpu),
                 cmocka_unit_test(adds_promises_up_by_node_and_page_size),
+                cmocka_unit_test(promises_end_at_the_limits),
+                cmocka_unit_test(readers_take_no_promise_twice),
                 cmocka_unit_test(folds_its_cells_into_one),
                 cmocka_unit_test(refuses_what_is_no_placement),
         };
