@@ -2,6 +2,7 @@
 #include "model/resident.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define NODE_LIMIT 1024u
@@ -70,6 +71,33 @@ int hn_resident_read(const struct hn_root *root, const char *dir, struct hn_resi
         return 0;
 }
 
+/* The size as the controller's files have it: "2MB", "1GB", "64KB" (mem_fmt in mm/hugetlb_cgroup.c). */
+static void format_page(uint64_t page_kib, char text[static 32])
+{
+        static const char units[] = "KMG";
+        unsigned unit = 0;
+
+        for (; page_kib >= 1024 && unit < 2; unit++)
+                page_kib /= 1024;
+        (void) snprintf(text, 32, "%" PRIu64 "%cB", page_kib, units[unit]);
+}
+
+int hn_resident_add_huge(const struct hn_root *root, const char *dir, uint64_t page_kib,
+                         struct hn_resident *resident)
+{
+        HN_FREE char *line = NULL;
+        char page[32];
+        int r;
+
+        format_page(page_kib, page);
+        r = hn_root_read_line(root, &line, "%s/hugetlb.%s.numa_stat", dir, page);
+        if (r < 0)
+                return r;
+        if (strncmp(line, "total=", 6) != 0)
+                return -EBADMSG;
+        return read_line(resident, line + strcspn(line, " "));
+}
+
 void hn_resident_clear(struct hn_resident *resident)
 {
         free(resident->node_kib);
@@ -79,4 +107,14 @@ void hn_resident_clear(struct hn_resident *resident)
 uint64_t hn_resident_kib(const struct hn_resident *resident, unsigned node)
 {
         return node < resident->n_nodes ? resident->node_kib[node] : 0;
+}
+
+uint64_t hn_resident_sum_kib(const struct hn_resident *resident, hwloc_const_bitmap_t nodes)
+{
+        uint64_t sum_kib = 0;
+
+        for (size_t node = 0; node < resident->n_nodes; node++)
+                if (!nodes || hwloc_bitmap_isset(nodes, (unsigned) node))
+                        sum_kib += resident->node_kib[node];
+        return sum_kib;
 }

@@ -44,11 +44,36 @@ static void refuses_another_form(void **state)
         tree_remove(&tree);
 }
 
+static void adds_huge_pages(void **state)
+{
+        HN_RESIDENT struct hn_resident resident = { 0 };
+        HN_BITMAP hwloc_bitmap_t nodes = set_of("0,3");
+        struct tree tree;
+        (void) state;
+
+        tree_make(&tree);
+        tree_put(&tree, "/cg/memory.numa_stat", "anon N0=1048576 N1=4096\n");
+        tree_put(&tree, "/cg/hugetlb.2MB.numa_stat", "total=6291456 N0=4194304 N3=2097152\n");
+        tree_put(&tree, "/cg/hugetlb.1GB.numa_stat", "total=0 N0=0 N3=0\n");
+        tree_put(&tree, "/cg/hugetlb.64KB.numa_stat", "N0=0\n");
+        assert_int_equal(hn_resident_read(&tree.root, "/cg", &resident), 0);
+        assert_int_equal(hn_resident_add_huge(&tree.root, "/cg", 2048, &resident), 0);
+        assert_int_equal(hn_resident_add_huge(&tree.root, "/cg", 1048576, &resident), 0);
+        assert_int_equal(hn_resident_add_huge(&tree.root, "/cg", 64, &resident), -EBADMSG);
+        assert_int_equal(hn_resident_add_huge(&tree.root, "/cg", 32768, &resident), -ENOENT);
+        assert_int_equal(hn_resident_kib(&resident, 0), 1024 + 4096);
+        assert_int_equal(hn_resident_kib(&resident, 3), 2048);
+        assert_int_equal(hn_resident_sum_kib(&resident, NULL), 1024 + 4 + 4096 + 2048);
+        assert_int_equal(hn_resident_sum_kib(&resident, nodes), 1024 + 4096 + 2048);
+        tree_remove(&tree);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(sums_anonymous_and_shared_memory),
                 cmocka_unit_test(refuses_another_form),
+                cmocka_unit_test(adds_huge_pages),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
