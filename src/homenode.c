@@ -17,6 +17,7 @@ static const struct {
         { "plan", hn_command_plan, "what would be decided for domains, and why" },
         { "rewrite", hn_command_rewrite, "a domain's XML as homenode would rewrite it" },
         { "explain", hn_command_explain, "why a domain is where it is" },
+        { "status", hn_command_status, "nodes and guests as they are now" },
 };
 #define N_COMMANDS (sizeof commands / sizeof *commands)
 

@@ -16,3 +16,4 @@ enum hn_exit {
 int hn_command_plan(int argc, char **argv);
 int hn_command_rewrite(int argc, char **argv);
 int hn_command_explain(int argc, char **argv);
+int hn_command_status(int argc, char **argv);

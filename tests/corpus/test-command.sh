@@ -56,7 +56,7 @@ usage() {
         prints homenode
         run 0 --help
         prints explain
-        for subcommand in plan rewrite explain; do
+        for subcommand in plan rewrite explain status; do
                 run 0 $subcommand --help
                 prints "Usage: homenode $subcommand"
                 silent "$subcommand --help"
@@ -310,8 +310,36 @@ closed_ledger() {
         chmod 700 "$HOMENODE_ROOT/run/homenode"
 }
 
+status_of_a_tree() {
+        boot_id=33333333-0000-4000-8000-000000000003
+        run 1 status # an empty tree
+        says nodes
+        scope="$HOMENODE_ROOT/sys/fs/cgroup/machine.slice/machine-qemu\\x2d7\\x2dweb.scope"
+        mkdir -p "$scope" "$HOMENODE_ROOT/proc/4711" "$HOMENODE_ROOT/run/homenode/ledger" \
+                "$HOMENODE_ROOT/proc/sys/kernel/random"
+        echo "$boot_id" >"$HOMENODE_ROOT/proc/sys/kernel/random/boot_id"
+        echo '4711 (qemu) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 5 0 99 0 0' >"$HOMENODE_ROOT/proc/4711/stat"
+        echo 'anon N0=1610612736 N1=536870912' >"$scope/memory.numa_stat"
+        put_entry "$HOMENODE_ROOT/run/homenode/ledger" "$boot_id" "$(printf 'web\\u001b[31m')"
+        run 1 status # no nodes in there, but a guest
+        prints '0:1536 1:512'
+        prints '75.0%'
+        prints 'web\x1b[31m'
+        prints 'on node 0: fits one node'
+        run 1 status 22222222-0000-4000-8000-000000000001
+        prints CELL
+        prints 'vCPU 2'
+        prints homenode
+        run 1 status --json nobody
+        says nobody
+        run 1 status --json
+        prints '"locality_percent": 75'
+        rm -rf "$HOMENODE_ROOT/sys" "$HOMENODE_ROOT/proc" "$HOMENODE_ROOT/run"
+}
+
 usage
 explain_from_a_ledger
+status_of_a_tree
 explain_on_this_host
 closed_ledger
 plan_for_people

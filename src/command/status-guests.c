@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The guests: those of the ledger, and those that run in machine.slice without an entry.  What libvirt keeps about a
+ * running guest in /run/libvirt/qemu tells the user's pins, and its name where the ledger has none.
+ */
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "act/cpuset.h"
+#include "act/scope.h"
+#include "command/status.h"
+#include "model/clock.h"
+#include "model/text.h"
+#include "store/living.h"
+
+#define RECORDS "/run/libvirt/qemu"
+#define SLICE "/sys/fs/cgroup/machine.slice"
+#define UNIT_HEAD "machine-qemu\\x2d"
+#define UNIT_TAIL ".scope"
+
+struct records {
+        struct hn_request **all;
+        size_t n, room;
+};
+
+static void clear_records(struct records *records)
+{
+        for (size_t i = 0; i < records->n; i++)
+                hn_request_free(records->all[i]);
+        free(records->all);
+}
+
+/* ---- libvirt's records */
+
+static bool is_record(const char *name)
+{
+        size_t length = strlen(name);
+
+        return *name != '.' && length > 4 && strcmp(name + length - 4, ".xml") == 0;
+}
+
+/* One that is just being written, or of a form that is not ours to know, is as good as none. */
+static int read_record(const struct hn_root *root, const char *file, struct hn_request **ret)
+{
+        HN_XMLDOC xmlDoc *doc = NULL;
+        HN_FREE char *text = NULL, *fault = NULL;
+        size_t length = 0;
+        int r = hn_root_read(root, HN_DOMAIN_XML_LIMIT, &text, &length, RECORDS "/%s", file);
+
+        if (r >= 0)
+                r = hn_xml_parse(text, length, &doc);
+        return r < 0 ? r : hn_request_parse(doc, ret, &fault);
+}
+
+static int add_record(struct records *records, struct hn_request *request)
+{
+        if (records->n == records->room) {
+                size_t room = records->room ? 2 * records->room : 16;
+                struct hn_request **more = reallocarray(records->all, room, sizeof *more);
+
+                if (!more) {
+                        hn_request_free(request);
+                        return -ENOMEM;
+                }
+                records->all = more;
+                records->room = room;
+        }
+        records->all[records->n++] = request;
+        return 0;
+}
+
+static int read_records(const struct hn_root *root, struct hn_status *status, struct records *records)
+{
+        HN_CLOSEDIR DIR *dir = NULL;
+        struct dirent *entry;
+        int r = hn_root_open_dir(root, &dir, RECORDS);
+
+        status->records_read = r >= 0 || r == -ENOENT;
+        if (!status->records_read)
+                return hn_status_fault(status, "libvirt's records of running guests can't be read (%s%s): what users "
+                                               "pinned is not known", strerror(-r), r == -EACCES ? ": needs root" : "");
+        while (dir && (entry = readdir(dir))) {
+                struct hn_request *request = NULL;
+
+                if (!is_record(entry->d_name))
+                        continue;
+                r = read_record(root, entry->d_name, &request);
+                if (r >= 0)
+                        r = add_record(records, request);
+                if (r == -ENOMEM)
+                        return r;
+        }
+        return 0;
+}
+
+/* Takes the record out of the list; NULL: there is none.  `uuid` NULL: by the unit's name. */
+static struct hn_request *take_record(struct records *records, const char *uuid, const char *unit)
+{
+        for (size_t i = 0; i < records->n; i++) {
+                struct hn_request *request = records->all[i];
+                HN_FREE char *own = NULL;
+
+                if (!request)
+                        continue;
+                if (uuid ? strcasecmp(request->uuid, uuid) == 0
+                         : hn_scope_unit(request->id, request->name, &own) >= 0 && strcmp(own, unit) == 0) {
+                        records->all[i] = NULL;
+                        return request;
+                }
+        }
+        return NULL;
+}
+
+/* ---- memory */
+
+static int find_dir(const struct hn_root *root, const struct hn_guest_status *guest, char **ret)
+{
+        HN_GUEST_CGROUP struct hn_guest_cgroup *cgroup = NULL;
+        int r;
+
+        if (guest->unit && hn_scope_unit_valid(guest->unit) && hn_root_exists(root, SLICE "/%s", guest->unit)) {
+                *ret = hn_text_print(SLICE "/%s", guest->unit);
+                return *ret ? 0 : -ENOMEM;
+        }
+        if (!guest->entry || guest->entry->pid <= 0)
+                return -ENOENT;
+        r = hn_guest_cgroup_find(root, guest->entry->pid, &cgroup);
+        if (r >= 0)
+                *ret = HN_TAKE(cgroup->scope);
+        return r;
+}
+
+static bool uses_pages(const struct hn_guest_status *guest, uint64_t page_kib)
+{
+        const struct hn_placement *placement = guest->entry ? guest->entry->placement : NULL;
+
+        for (size_t i = 0; placement && i < placement->n_promises; i++)
+                if (placement->promises[i].page_kib == page_kib)
+                        return true;
+        for (size_t i = 0; guest->live && i < guest->live->n_cells; i++)
+                if (guest->live->cells[i].page_kib == page_kib)
+                        return true;
+        return guest->live && guest->live->page_kib == page_kib;
+}
+
+/* A guest that has no huge pages misses nothing where they can't be told. */
+static int add_huge(const struct hn_root *root, const struct hn_host *host, const char *dir,
+                    struct hn_guest_status *guest)
+{
+        const struct hn_node *node = host && host->n_nodes ? &host->nodes[0] : NULL;
+
+        for (size_t i = 0; node && i < node->n_pools; i++) {
+                uint64_t page_kib = node->pools[i].page_kib;
+                int r = hn_resident_add_huge(root, dir, page_kib, &guest->resident);
+
+                if (r == -ENOMEM)
+                        return r;
+                if (r < 0 && !guest->unread && uses_pages(guest, page_kib)) {
+                        guest->unread = strdup("without huge pages: no hugetlb controller for it, or an old kernel");
+                        if (!guest->unread)
+                                return -ENOMEM;
+                }
+        }
+        return 0;
+}
+
+static int read_memory(const struct hn_root *root, const struct hn_host *host, struct hn_guest_status *guest)
+{
+        HN_FREE char *dir = NULL;
+        int r = find_dir(root, guest, &dir);
+
+        if (r == -ENOENT && guest->state == HN_GUEST_STARTING)
+                guest->unread = strdup("it has no cgroup yet");
+        else if (r < 0)
+                guest->unread = strdup("its cgroup is not found");
+        if (r >= 0) {
+                r = hn_resident_read(root, dir, &guest->resident);
+                if (r == -ENOENT)
+                        guest->unread = strdup("no memory controller for it (memory.numa_stat)");
+                else if (r < 0)
+                        guest->unread = hn_text_print("memory.numa_stat: %s", strerror(-r));
+        }
+        if (r < 0)
+                return guest->unread ? 0 : -ENOMEM;
+        guest->read_us = hn_boottime_us();
+        return add_huge(root, host, dir, guest);
+}
+
+/* ---- the list */
+
+static enum hn_guest_state state_of(const struct hn_entry *entry)
+{
+        if (!entry->managed)
+                return HN_GUEST_COUNTED;
+        return entry->state == HN_ENTRY_STARTED ? HN_GUEST_RUNNING : HN_GUEST_STARTING;
+}
+
+static int add_entry(struct hn_status *status, const struct hn_entry *entry, struct records *records)
+{
+        const struct hn_placement *placement = entry->placement;
+        struct hn_guest_status *guest = &status->guests[status->n_guests++];
+
+        *guest = (struct hn_guest_status) { .state = state_of(entry), .entry = entry };
+        guest->live = take_record(records, placement->uuid, NULL);
+        guest->name = strdup(placement->name ? placement->name : placement->uuid);
+        guest->unit = entry->unit ? strdup(entry->unit) : NULL;
+        return guest->name && (guest->unit || !entry->unit) ? 0 : -ENOMEM;
+}
+
+static bool has_unit(const struct hn_status *status, const char *unit)
+{
+        for (size_t i = 0; i < status->n_entries; i++)
+                if (status->entries[i]->unit && strcmp(status->entries[i]->unit, unit) == 0)
+                        return true;
+        return false;
+}
+
+/* "machine-qemu\x2d7\x2dweb.scope" is "web", as far as a unit's name keeps it. */
+static char *name_of_unit(const char *unit)
+{
+        const char *name = strstr(unit + strlen(UNIT_HEAD), "\\x2d");
+        char *text = strdup(name ? name + 4 : unit), *to = text;
+
+        for (const char *from = text; from && *from; to++) {
+                bool dash = strncmp(from, "\\x2d", 4) == 0;
+
+                *to = dash ? '-' : *from;
+                from += dash ? 4 : 1;
+        }
+        if (text) {
+                *to = '\0';
+                if (to - text > (ptrdiff_t) strlen(UNIT_TAIL))
+                        to[-(ptrdiff_t) strlen(UNIT_TAIL)] = '\0';
+        }
+        return text;
+}
+
+static int add_stranger(struct hn_status *status, const char *unit, struct records *records)
+{
+        struct hn_guest_status *guest = &status->guests[status->n_guests++];
+
+        *guest = (struct hn_guest_status) {
+                .state = status->ledger_read ? HN_GUEST_NOT_PLACED : HN_GUEST_NOT_KNOWN,
+        };
+        guest->live = take_record(records, NULL, unit);
+        guest->name = guest->live && guest->live->name ? strdup(guest->live->name) : name_of_unit(unit);
+        guest->unit = strdup(unit);
+        return guest->name && guest->unit ? 0 : -ENOMEM;
+}
+
+static int by_name(const void *a, const void *b)
+{
+        return strcmp(((const struct hn_guest_status *) a)->name, ((const struct hn_guest_status *) b)->name);
+}
+
+int hn_status_read_guests(const struct hn_root *root, struct hn_status *status)
+{
+        HN_CLEANUP(clear_records) struct records records = { 0 };
+        HN_LIVING struct hn_living living = { .proc = -1 };
+        int r = hn_living_read(root, &living);
+
+        if (r >= 0)
+                r = read_records(root, status, &records);
+        if (r < 0)
+                return r;
+        status->guests = calloc(status->n_entries + living.n_scopes + 1, sizeof *status->guests);
+        if (!status->guests)
+                return -ENOMEM;
+        for (size_t i = 0; r >= 0 && i < status->n_entries; i++)
+                r = add_entry(status, status->entries[i], &records);
+        for (size_t i = 0; r >= 0 && i < living.n_scopes; i++)
+                if (strncmp(living.scopes[i], UNIT_HEAD, strlen(UNIT_HEAD)) == 0 &&
+                    !has_unit(status, living.scopes[i]))
+                        r = add_stranger(status, living.scopes[i], &records);
+        for (size_t i = 0; r >= 0 && i < status->n_guests; i++)
+                r = read_memory(root, status->host, &status->guests[i]);
+        if (r >= 0 && status->n_guests > 0)
+                qsort(status->guests, status->n_guests, sizeof *status->guests, by_name);
+        return r;
+}
+
+const struct hn_guest_status *hn_status_find(const struct hn_status *status, const char *domain)
+{
+        for (size_t i = 0; i < status->n_guests; i++) {
+                const struct hn_guest_status *guest = &status->guests[i];
+                const char *uuid = guest->entry ? guest->entry->placement->uuid : guest->live ? guest->live->uuid : "";
+
+                if (strcasecmp(uuid, domain) == 0)
+                        return guest;
+        }
+        for (size_t i = 0; i < status->n_guests; i++)
+                if (strcmp(status->guests[i].name, domain) == 0)
+                        return &status->guests[i];
+        return NULL;
+}
+
+double hn_guest_locality(const struct hn_guest_status *guest)
+{
+        uint64_t all_kib = hn_resident_sum_kib(&guest->resident, NULL);
+
+        if (!guest->read_us || all_kib == 0 || !guest->entry || hwloc_bitmap_iszero(guest->entry->placement->home))
+                return -1;
+        return 100.0 * (double) hn_resident_sum_kib(&guest->resident, guest->entry->placement->home) / (double) all_kib;
+}
