@@ -7,8 +7,25 @@
 
 HN_DEFINE_CLEANUP(struct json_tokener *, json_tokener_free, cleanup_tokener)
 
+static bool is_ascii(const char *text, size_t length)
+{
+        for (size_t i = 0; i < length; i++)
+                if ((unsigned char) text[i] >= 0x80)
+                        return false;
+        return true;
+}
+
+static bool is_space(const char *text, size_t length)
+{
+        for (size_t i = 0; i < length; i++)
+                if (!strchr(" \t\r\n", text[i]) || !text[i])
+                        return false;
+        return true;
+}
+
 int hn_json_parse(const char *text, size_t length, int depth, struct json_object **ret)
 {
+        int flags = JSON_TOKENER_VALIDATE_UTF8;
         HN_CLEANUP(cleanup_tokener) struct json_tokener *tokener = json_tokener_new_ex(depth);
         HN_JSON struct json_object *object = NULL;
 
@@ -16,9 +33,16 @@ int hn_json_parse(const char *text, size_t length, int depth, struct json_object
                 return -ENOMEM;
         if (length > INT_MAX)
                 return -EBADMSG;
-        json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+        /* json-c 0.18 in strict mode takes the bytes of any character beyond ASCII for control characters (its
+         * issue 892), and a domain's name may have such. */
+        if (is_ascii(text, length))
+                flags |= JSON_TOKENER_STRICT;
+        json_tokener_set_flags(tokener, flags);
         object = json_tokener_parse_ex(tokener, text, (int) length);
         if (!object || json_tokener_get_error(tokener) != json_tokener_success)
+                return -EBADMSG;
+        size_t end = json_tokener_get_parse_end(tokener);
+        if (end < length && !is_space(text + end, length - end))
                 return -EBADMSG;
         *ret = HN_TAKE(object);
         return 0;
