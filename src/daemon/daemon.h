@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The daemon as a whole: what there is, made and taken down in order.
+ */
+#pragma once
+
+#include "daemon/connection.h"
+#include "model/root.h"
+
+struct hn_daemon {
+        struct hn_root root;
+        struct hn_loop *loop;
+        struct hn_work *work;
+        struct hn_connection *connection;
+};
+
+/* Everything up to connecting; says in the journal what the host lacks. */
+int hn_daemon_open(struct hn_daemon *ret);
+void hn_daemon_close(struct hn_daemon *daemon);
+#define HN_DAEMON HN_CLEANUP(hn_daemon_close)
+
+/* Until it is told to stop; tells the service manager. */
+int hn_daemon_run(struct hn_daemon *daemon);
