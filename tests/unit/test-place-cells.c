@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Where domains go whose cells, memory or nodes the XML says something about: what is bound stays, the rest is placed.
+ */
+#include "unit/support/test.h"
+
+#include "unit/support/place.h"
+
+static void given_cells_go_together_where_they_fit(void **state)
+{
+        static const char body[] =
+                UUID "<memory>%d</memory><vcpu>4</vcpu><cpu><numa>"
+                "<cell id='0' cpus='0-1' memory='%d'/><cell id='1' cpus='2-3' memory='%d'/></numa></cpu>";
+        struct scene *scene = scene_of(host_of(&four));
+        HN_FREE char *small = NULL, *large = NULL;
+        const struct hn_decision *d;
+
+        (void) state;
+        assert_true(asprintf(&small, body, 4 << 20, 1 << 20, 3 << 20) > 0);
+        assert_true(asprintf(&large, body, 40 << 20, 10 << 20, 30 << 20) > 0);
+        d = start_body(scene, small);
+        assert_true(d->shape->given);
+        assert_set(d->placement->home, "0");
+        assert_int_equal(d->placement->n_cells, 2);
+        assert_set(d->runner_up, "1");
+        scene_free(scene);
+
+        scene = scene_of(host_of(&four));
+        d = start_body(scene, large);
+        assert_set(d->placement->cells[0].nodes, "0");
+        assert_set(d->placement->cells[1].nodes, "1");
+        scene_free(scene);
+}
+
+static void memory_hotplug_is_said_and_not_reserved(void **state)
+{
+        struct scene *scene = scene_of(host_of(&four));
+        struct hn_request *request = vm(1, 16, 4 * GIB);
+        const struct hn_decision *d;
+
+        (void) state;
+        request->memory_max_kib = 100 * GIB;
+        d = scene_start(scene, request);
+        assert_non_null(strstr(d->reason, "100 GiB"));
+        assert_true(promise_on(d->placement, 0, 0)->memory_kib < 3 * GIB);
+        hn_request_free(request);
+        scene_free(scene);
+}
+
+static void asked_for_cells_are_on_as_many_nodes(void **state)
+{
+        struct scene *scene = scene_of(host_of(&four));
+        struct hn_request *request = vm(1, 4, 4 * GIB);
+        const struct hn_decision *d;
+
+        (void) state;
+        request->wishes.vnuma = 2;
+        d = scene_start(scene, request);
+        assert_set(d->placement->home, "0-1");
+        hn_request_free(request);
+        scene_free(scene);
+}
+
+static void bound_cells_stay_even_without_room(void **state)
+{
+        struct scene *scene = scene_of(host_of(&four));
+        const struct hn_decision *d;
+
+        (void) state;
+        occupy(scene, 1, 28 * GIB, "3");
+        d = start_body(scene, UUID "<memory>16777216</memory><vcpu>4</vcpu>"
+                                   "<numatune><memnode cellid='0' mode='strict' nodeset='3'/></numatune>"
+                                   "<cpu><numa><cell id='0' cpus='0-1' memory='8388608'/>"
+                                   "<cell id='1' cpus='2-3' memory='8388608'/></numa></cpu>");
+        assert_int_equal(d->verdict, HN_PLACED);
+        assert_set(d->placement->cells[0].nodes, "3");
+        assert_set(d->placement->cells[0].cpus, "24-31");
+        assert_int_equal(hn_idset_count(d->placement->cells[1].nodes), 1);
+        assert_false(hwloc_bitmap_isset(d->placement->cells[1].nodes, 3));
+        assert_true(promise_on(d->placement, 3, 0)->memory_kib >= 8 * GIB);
+        assert_non_null(strstr(d->reason, "no room"));
+        assert_true(hwloc_bitmap_isset(d->placement->memory_nodes, 3));
+        scene_free(scene);
+}
+
+static void all_bound_leaves_no_memory_set(void **state)
+{
+        struct scene *scene = scene_of(host_of(&four));
+        const struct hn_decision *d =
+                start_body(scene, UUID "<memory>2097152</memory><vcpu>4</vcpu><numatune>"
+                                       "<memnode cellid='0' mode='strict' nodeset='2'/>"
+                                       "<memnode cellid='1' mode='strict' nodeset='1'/></numatune>"
+                                       "<cpu><numa><cell id='0' cpus='0-1' memory='1048576'/>"
+                                       "<cell id='1' cpus='2-3' memory='1048576'/></numa></cpu>");
+
+        (void) state;
+        assert_set(d->placement->cells[0].nodes, "2");
+        assert_set(d->placement->cells[1].nodes, "1");
+        assert_set(d->placement->home, "1-2");
+        assert_set(d->placement->memory_nodes, "");
+        assert_int_equal(d->candidates, 1);
+        assert_null(d->runner_up);
+        scene_free(scene);
+}
+
+static void numatune_is_accounted_for(void **state)
+{
+        static const char body[] = UUID "<memory>%d</memory><vcpu>2</vcpu><numatune>"
+                                        "<memory mode='%s' nodeset='1,3'/></numatune>";
+        struct scene *scene = scene_of(host_of(&four));
+        HN_FREE char *strict = NULL, *inter = NULL, *large = NULL;
+        HN_DECISION struct hn_decision *left = NULL;
+        struct hn_request *missing = vm(7, 1, GIB);
+        const struct hn_decision *d;
+
+        (void) state;
+        assert_true(asprintf(&strict, body, 1 << 20, "strict") > 0);
+        assert_true(asprintf(&inter, body, 1 << 20, "interleave") > 0);
+        assert_true(asprintf(&large, body, 100 << 20, "strict") > 0);
+        occupy(scene, 1, 4 * GIB, "1");
+        d = start_body(scene, strict);
+        assert_set(d->placement->home, "3");
+        assert_set(d->placement->memory_nodes, "");
+        d = start_body(scene, inter);
+        assert_set(d->placement->home, "1,3");
+        assert_int_equal(promise_on(d->placement, 1, 0)->memory_kib, GIB / 2 + 16 * MIB);
+        d = start_body(scene, large);
+        assert_int_equal(d->verdict, HN_PLACED);
+        assert_set(d->placement->home, "1,3");
+        assert_non_null(strstr(d->reason, "no room"));
+        missing->numatune_nodes = set_of("9");
+        missing->numatune_mode = HN_NUMA_STRICT;
+        left = scene_ask(scene, missing);
+        assert_int_equal(left->verdict, HN_LEFT);
+        assert_non_null(strstr(left->reason, "node 9"));
+        hn_request_free(missing);
+        scene_free(scene);
+}
+
+static void numatune_on_memory_only_nodes_gets_the_nearest_cpus(void **state)
+{
+        struct scene *scene = scene_of(host_of(&four));
+        const struct hn_decision *d;
+
+        (void) state;
+        host_no_cpus(scene->host, 3);
+        host_distance(scene->host, 3, 2, 14);
+        d = start_body(scene, UUID "<memory>1048576</memory><vcpu>2</vcpu><numatune>"
+                                   "<memory mode='strict' nodeset='3'/></numatune>");
+        assert_int_equal(d->verdict, HN_PLACED);
+        assert_set(d->placement->home, "2");
+        assert_int_equal(promise_on(d->placement, 3, 0)->memory_kib, GIB + 32 * MIB);
+        assert_int_equal(promise_on(d->placement, 2, 0)->vcpus_milli, 2000);
+        assert_float_equal(d->score.terms[HN_TERM_REMOTE], 0.2, 1e-9);
+        scene_free(scene);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(given_cells_go_together_where_they_fit),
+                cmocka_unit_test(memory_hotplug_is_said_and_not_reserved),
+                cmocka_unit_test(asked_for_cells_are_on_as_many_nodes),
+                cmocka_unit_test(bound_cells_stay_even_without_room),
+                cmocka_unit_test(all_bound_leaves_no_memory_set),
+                cmocka_unit_test(numatune_is_accounted_for),
+                cmocka_unit_test(numatune_on_memory_only_nodes_gets_the_nearest_cpus),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
