@@ -70,13 +70,22 @@ static uint64_t whole_pages(uint64_t kib, uint64_t page_kib)
         return page_kib && kib % page_kib ? hn_add(kib, page_kib - kib % page_kib) : kib;
 }
 
+/* Memory of a cell once the guest runs: with what is plugged into it at the start.  libvirt backs and binds that
+ * like the cell itself. */
+static uint64_t backed_kib(const struct hn_task *task, size_t cell)
+{
+        uint64_t plugged = cell < task->request->n_cells ? task->request->cells[cell].devices_kib : 0;
+
+        return hn_add(task->shape->cells[cell].memory_kib, plugged);
+}
+
 static void fill_needs(struct hn_task *task)
 {
         const struct hn_shape *shape = task->shape;
         uint64_t memory_kib = 0, overhead_kib;
 
         for (size_t i = 0; i < shape->n_cells; i++)
-                memory_kib = hn_add(memory_kib, shape->cells[i].memory_kib);
+                memory_kib = hn_add(memory_kib, backed_kib(task, i));
         overhead_kib = hn_overhead_kib(task->ground->policy, memory_kib);
         for (size_t i = 0; i < shape->n_cells; i++) {
                 const struct hn_shape_cell *cell = &shape->cells[i];
@@ -84,7 +93,7 @@ static void fill_needs(struct hn_task *task)
 
                 need->n_vcpus = hn_idset_count(cell->vcpus);
                 need->kind = hn_ground_kind(task->ground, cell->page_kib);
-                need->memory_kib = whole_pages(cell->memory_kib, cell->page_kib);
+                need->memory_kib = whole_pages(backed_kib(task, i), cell->page_kib);
                 need->overhead_kib = overhead_kib / shape->n_cells
                                      + (i == 0 ? overhead_kib % shape->n_cells : 0);
                 if (!need->kind) {

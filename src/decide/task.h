@@ -10,7 +10,7 @@
 /* What one cell needs. */
 struct hn_need {
         unsigned n_vcpus;
-        uint64_t memory_kib;    /* whole pages; overhead included for ordinary pages */
+        uint64_t memory_kib;    /* whole pages, memory devices included; overhead too for ordinary pages */
         uint64_t overhead_kib;  /* ordinary memory beside huge pages */
         size_t kind;            /* page size: index into the ground's pages[] */
         size_t n_cores;         /* host cores for pinning="core", 0: floats */

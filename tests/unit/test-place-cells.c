@@ -155,6 +155,95 @@ static void numatune_on_memory_only_nodes_gets_the_nearest_cpus(void **state)
         scene_free(scene);
 }
 
+#define DIMM(gib, cell) \
+        "<memory model='dimm'><target><size unit='GiB'>" gib "</size><node>" cell "</node></target></memory>"
+
+/* Cells of 4 GiB on nodes 1 and 2, and a DIMM of 2 GiB in the second: QEMU takes 32 MiB for the first of 10 GiB and 8
+ * for each further one, half of which counts to either cell. */
+static void memory_devices_are_promised_with_their_cell(void **state)
+{
+        struct scene *scene = scene_of(host_of(&four));
+        const struct hn_decision *d;
+
+        (void) state;
+        d = start_body(scene, UUID "<maxMemory slots='4' unit='GiB'>16</maxMemory><memory unit='GiB'>10</memory>"
+                                   "<vcpu>4</vcpu><numatune><memnode cellid='0' mode='strict' nodeset='1'/>"
+                                   "<memnode cellid='1' mode='strict' nodeset='2'/></numatune>"
+                                   "<cpu><numa><cell id='0' cpus='0-1' memory='4194304'/>"
+                                   "<cell id='1' cpus='2-3' memory='4194304'/></numa></cpu>"
+                                   "<devices>" DIMM("2", "1") "</devices>");
+        assert_int_equal(d->verdict, HN_PLACED);
+        assert_int_equal(promise_on(d->placement, 1, 0)->memory_kib, 4 * GIB + 52 * MIB);
+        assert_int_equal(promise_on(d->placement, 2, 0)->memory_kib, 6 * GIB + 52 * MIB);
+        assert_int_equal(d->placement->cells[1].memory_kib, 4 * GIB);
+        /* 6 of the 16 GiB can still come */
+        assert_non_null(strstr(d->reason, "16 GiB"));
+        scene_free(scene);
+}
+
+/* Node 3 has 31 GiB to give, of which 28 GiB and 248 MiB are promised: the cell of 2 GiB alone finds room there. */
+static void memory_devices_do_not_overcommit_a_node(void **state)
+{
+        static const char body[] = UUID "<memory unit='GiB'>4</memory><vcpu>2</vcpu>"
+                                        "<cpu><numa><cell id='0' cpus='0-1' memory='2097152'/></numa></cpu>"
+                                        "<devices>" DIMM("1", "0") DIMM("1", "0") "</devices>";
+        struct scene *scene = scene_of(host_of(&four));
+        struct hn_request *request = request_of(body);
+        HN_DECISION struct hn_decision *with = NULL, *without = NULL;
+
+        (void) state;
+        occupy(scene, 1, 28 * GIB, "3");
+        request->wishes.nodes = set_of("3");
+        with = scene_ask(scene, request);
+        request->cells[0].devices_kib = 0;
+        without = scene_ask(scene, request);
+        assert_int_equal(with->verdict, HN_LEFT);
+        assert_int_equal(without->verdict, HN_PLACED);
+        hn_request_free(request);
+        scene_free(scene);
+}
+
+/* 5 GiB in pages of 2 MiB are 2,560 of them. */
+static void memory_devices_take_huge_pages(void **state)
+{
+        struct scene *scene = scene_of(host_of(&four));
+        struct hn_request *request;
+        const struct hn_decision *d;
+
+        (void) state;
+        host_pool(scene->host, 1, 2048, 2559);
+        host_pool(scene->host, 2, 2048, 2560);
+        request = request_of(UUID "<memory unit='GiB'>5</memory><vcpu>2</vcpu><memoryBacking><hugepages>"
+                                  "<page size='2048'/></hugepages></memoryBacking>"
+                                  "<cpu><numa><cell id='0' cpus='0-1' memory='3145728'/></numa></cpu>"
+                                  "<devices>" DIMM("2", "0") "</devices>");
+        d = scene_start(scene, request);
+        assert_set(d->placement->home, "2");
+        assert_int_equal(promise_on(d->placement, 2, 2048)->memory_kib, 5 * GIB);
+        assert_int_equal(promise_on(d->placement, 2, 0)->memory_kib, 64 * MIB);
+        hn_request_free(request);
+        scene_free(scene);
+}
+
+/* Left to libvirt it is counted whole: 4 GiB, and 32 MiB with 3 × 8 for QEMU, over four like nodes. */
+static void memory_devices_of_a_guest_left_alone_count(void **state)
+{
+        struct scene *scene = scene_of(host_of(&four));
+        struct hn_request *request = request_of(UUID "<memory unit='GiB'>4</memory><vcpu>2</vcpu>"
+                                                     "<cpu><numa><cell id='0' cpus='0-1' memory='1048576'/></numa></cpu>"
+                                                     "<devices>" DIMM("3", "0") "</devices>");
+        const struct hn_decision *d;
+
+        (void) state;
+        request->wishes.off = true;
+        d = scene_start(scene, request);
+        assert_int_equal(d->verdict, HN_LEFT);
+        for (unsigned node = 0; node < 4; node++)
+                assert_int_equal(promise_on(d->placement, node, 0)->memory_kib, GIB + 14 * MIB);
+        hn_request_free(request);
+        scene_free(scene);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -165,6 +254,10 @@ int main(void)
                 cmocka_unit_test(all_bound_leaves_no_memory_set),
                 cmocka_unit_test(numatune_is_accounted_for),
                 cmocka_unit_test(numatune_on_memory_only_nodes_gets_the_nearest_cpus),
+                cmocka_unit_test(memory_devices_are_promised_with_their_cell),
+                cmocka_unit_test(memory_devices_do_not_overcommit_a_node),
+                cmocka_unit_test(memory_devices_take_huge_pages),
+                cmocka_unit_test(memory_devices_of_a_guest_left_alone_count),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -318,6 +318,8 @@ static void check_promises(const struct scene *scene, const struct hn_request *r
         }
         for (size_t i = 0; i < placement->n_cells; i++)
                 cells += placement->cells[i].memory_kib;
+        for (size_t i = 0; i < request->n_cells; i++)
+                cells += request->cells[i].devices_kib;
         if (decision->verdict != HN_PLACED)
                 return;
         gib = cells / GIB + (cells % GIB ? 1 : 0);
