@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "act/scope.h"
+#include "decide/keep.h"
 #include "model/text.h"
 
 static int write_dropin(const struct hn_enforced *enforced, const struct hn_host *host)
 {
         HN_BITMAP hwloc_bitmap_t cpus = NULL, nodes = NULL;
-        int r = hn_scope_nodes(enforced->request, enforced->placement, &nodes);
+        int r = hn_keep_nodes(enforced->request, enforced->placement, &nodes);
 
         /* Once the guest runs its threads' own sets hold the CPUs. */
         if (r >= 0 && host)

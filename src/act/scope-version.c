@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Which systemd runs.  The bus may be stopped, and a start must not wait for it: libsystemd's own limits are
- * 90 s to log in and 25 s a call, so the connection is driven here up to the caller's deadline.
+ * Which systemd runs.  The bus may be stopped, and a start must not wait for it.
  */
 #include <errno.h>
 #include <string.h>
 #include <systemd/sd-bus.h>
 
+#include "act/bus.h"
 #include "act/scope.h"
 #include "model/clock.h"
 #include "model/text.h"
@@ -36,50 +36,13 @@ int hn_systemd_version_parse(const char *text, unsigned *ret)
         return 0;
 }
 
-static uint64_t left_us(uint64_t deadline_us)
-{
-        uint64_t now_us = hn_monotonic_us();
-
-        return deadline_us > now_us ? deadline_us - now_us : 0;
-}
-
-/* Until the bus has said hello, or -ETIMEDOUT. */
-static int wait_ready(sd_bus *bus, uint64_t deadline_us)
-{
-        for (;;) {
-                int r = sd_bus_is_ready(bus);
-                if (r != 0)
-                        return r;
-                r = sd_bus_process(bus, NULL);
-                if (r < 0)
-                        return r;
-                if (r > 0)
-                        continue;
-                uint64_t wait_us = left_us(deadline_us);
-                if (wait_us == 0)
-                        return -ETIMEDOUT;
-                r = sd_bus_wait(bus, wait_us);
-                if (r < 0 && r != -EINTR)
-                        return r;
-        }
-}
-
 static int ask(uint64_t wait_us, unsigned *ret)
 {
         HN_CLEANUP(cleanup_bus) sd_bus *bus = NULL;
         HN_FREE char *text = NULL;
-        uint64_t deadline_us = hn_monotonic_us() + wait_us;
         int r;
 
-        r = sd_bus_open_system_with_description(&bus, "homenode");
-        if (r >= 0)
-                r = wait_ready(bus, deadline_us);
-        if (r < 0)
-                return r;
-        wait_us = left_us(deadline_us);
-        if (wait_us == 0)
-                return -ETIMEDOUT;
-        r = sd_bus_set_method_call_timeout(bus, wait_us);
+        r = hn_bus_open(NULL, hn_monotonic_us() + wait_us, &bus);
         if (r >= 0)
                 r = sd_bus_get_property_string(bus, "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
                                                "org.freedesktop.systemd1.Manager", "Version", NULL, &text);
