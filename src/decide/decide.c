@@ -7,6 +7,7 @@
 #include "decide/place.h"
 #include "decide/search.h"
 #include "decide/shape.h"
+#include "decide/shortage.h"
 #include "model/text.h"
 
 /* A decision under way. */
@@ -135,49 +136,10 @@ static int leave(struct deciding *d)
         return hn_place_counted(d->task, nodes, &d->decision->placement);
 }
 
-static uint64_t capacity_of(const struct hn_task *task)
-{
-        uint64_t sum = 0;
-
-        for (size_t i = 0; i < task->n_nodes; i++)
-                sum += task->ground->nodes[task->nodes[i]].capacity_milli;
-        return sum;
-}
-
-static uint64_t largest_room(const struct hn_task *task, size_t kind, uint64_t *ret_sum)
-{
-        uint64_t largest = 0;
-
-        *ret_sum = 0;
-        for (size_t i = 0; i < task->n_nodes; i++) {
-                uint64_t room = task->ground->rooms[task->nodes[i] * task->ground->n_pages + kind];
-
-                largest = room > largest ? room : largest;
-                *ret_sum = hn_add(*ret_sum, room);
-        }
-        return largest;
-}
-
-static int say_no_room(struct deciding *d)
-{
-        char size[HN_TEXT_SIZE], most[HN_TEXT_SIZE], all[HN_TEXT_SIZE];
-        size_t kind = d->task->needs[0].kind;
-        uint64_t sum, largest = largest_room(d->task, kind, &sum);
-        bool forbidden = d->request->wishes.spanning_forbidden;
-
-        return hn_text_add(&d->decision->reason,
-                           "no room%s: %u vCPUs and %s%s are wanted; the nodes it may use carry %.4g vCPUs "
-                           "and have %s left together, %s at most on one",
-                           forbidden ? " on any single node, and spanning is forbidden" : "",
-                           d->request->vcpus_max, hn_text_size(d->request->memory_kib, size),
-                           kind ? " of huge pages" : "", (double) capacity_of(d->task) / 1000,
-                           hn_text_size(sum, all), hn_text_size(largest, most));
-}
-
 /* No set of nodes holds it. */
 static int no_room(struct deciding *d)
 {
-        int r = say_no_room(d);
+        int r = hn_shortage_say(d->task, &d->decision->reason);
 
         if (r < 0)
                 return r;

@@ -219,14 +219,12 @@ static bool spread_kind(struct hn_layout *layout, const size_t *nodes, size_t k,
 static bool spread_capacity(const struct hn_layout *layout, const size_t *nodes, size_t k)
 {
         const struct hn_task *task = layout->task;
-        uint64_t milli = 0, capacity = 0;
+        uint64_t capacity = 0;
 
-        for (size_t i = 0; i < task->n_open; i++)
-                milli += task->needs[task->open[i]].n_vcpus * UINT64_C(1000);
         for (size_t i = 0; i < k; i++)
                 capacity += hn_subtract(task->ground->nodes[nodes[i]].capacity_milli,
                                         task->ground->nodes[nodes[i]].fixed_milli);
-        return milli <= capacity;
+        return hn_task_wanted_milli(task) <= capacity;
 }
 
 bool hn_layout_spread(struct hn_layout *layout, const size_t *nodes, size_t k)

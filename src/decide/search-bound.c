@@ -35,27 +35,17 @@ size_t hn_search_bound(const struct hn_search *search)
 {
         const struct hn_task *task = search->layout->task;
         const struct hn_ground *ground = task->ground;
-        uint64_t *values = search->layout->scratch, milli = 0;
+        uint64_t *values = search->layout->scratch;
         size_t bound = 1, k;
 
-        for (size_t i = 0; i < task->n_open; i++)
-                milli += task->needs[task->open[i]].n_vcpus * UINT64_C(1000);
         for (size_t i = 0; i < task->n_nodes; i++)
                 values[i] = capacity_left(task, task->nodes[i]);
-        k = fewest(task, values, milli);
+        k = fewest(task, values, hn_task_wanted_milli(task));
         bound = k > bound ? k : bound;
         for (size_t kind = 0; kind < ground->n_pages; kind++) {
-                uint64_t sum = 0;
-
-                for (size_t i = 0; i < task->n_open; i++) {
-                        const struct hn_need *need = &task->needs[task->open[i]];
-
-                        sum = hn_add(sum, need->kind == kind ? need->memory_kib : 0);
-                        sum = hn_add(sum, kind == 0 ? need->overhead_kib : 0);
-                }
                 for (size_t i = 0; i < task->n_nodes; i++)
                         values[i] = ground->rooms[task->nodes[i] * ground->n_pages + kind];
-                k = fewest(task, values, sum);
+                k = fewest(task, values, hn_task_wanted_kib(task, kind));
                 bound = k > bound ? k : bound;
         }
         return bound;

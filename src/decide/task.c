@@ -105,6 +105,28 @@ static void fill_needs(struct hn_task *task)
         }
 }
 
+uint64_t hn_task_wanted_milli(const struct hn_task *task)
+{
+        uint64_t milli = 0;
+
+        for (size_t i = 0; i < task->n_open; i++)
+                milli += task->needs[task->open[i]].n_vcpus * UINT64_C(1000);
+        return milli;
+}
+
+uint64_t hn_task_wanted_kib(const struct hn_task *task, size_t kind)
+{
+        uint64_t kib = 0;
+
+        for (size_t i = 0; i < task->n_open; i++) {
+                const struct hn_need *need = &task->needs[task->open[i]];
+
+                kib = hn_add(kib, need->kind == kind ? need->memory_kib : 0);
+                kib = hn_add(kib, kind == 0 ? need->overhead_kib : 0);
+        }
+        return kib;
+}
+
 static int find_nodes(struct hn_task *task)
 {
         const struct hn_host *host = task->ground->host;

@@ -47,6 +47,10 @@ void hn_task_free(struct hn_task *task);
 HN_DEFINE_CLEANUP(struct hn_task *, hn_task_free, hn_cleanup_task)
 #define HN_TASK HN_CLEANUP(hn_cleanup_task)
 
+/* What the open cells want together: vCPUs × 1000, and memory of a page size (index into the ground's pages[]). */
+uint64_t hn_task_wanted_milli(const struct hn_task *task);
+uint64_t hn_task_wanted_kib(const struct hn_task *task, size_t kind);
+
 /* Index of the home node that a CPU counts to, -1: none that guests may use. */
 int hn_task_home(const struct hn_task *task, int cpu);
 
