@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define STAT_LIMIT 8192u
@@ -59,11 +60,42 @@ int hn_process_read(const struct hn_root *root, int pid, struct hn_process *ret)
         return 0;
 }
 
+/* A guest's name as libvirt writes it into the name of the PID file: as if it were XML (virPidFileBuildPath calls
+ * virBufferEscapeString, from 1.x to 11.x). */
+static char *escape_name(const char *name)
+{
+        static const struct { char character; const char *text; } escapes[] = {
+                { '<', "&lt;" }, { '>', "&gt;" }, { '&', "&amp;" }, { '"', "&quot;" }, { '\'', "&apos;" },
+        };
+        char *escaped = malloc(strlen(name) * strlen("&quot;") + 1), *p = escaped;
+
+        for (; escaped && *name; name++) {
+                size_t i = 0;
+
+                while (i < sizeof escapes / sizeof *escapes && escapes[i].character != *name)
+                        i++;
+                if (i < sizeof escapes / sizeof *escapes)
+                        p = stpcpy(p, escapes[i].text);
+                else
+                        *p++ = *name;
+        }
+        if (escaped)
+                *p = '\0';
+        return escaped;
+}
+
 int hn_process_of_guest(const struct hn_root *root, const char *name, int *ret)
 {
+        HN_FREE char *escaped = NULL;
         uint64_t pid = 0;
-        int r = strchr(name, '/') ? -EINVAL : hn_root_read_u64(root, &pid, "/run/libvirt/qemu/%s.pid", name);
+        int r;
 
+        if (!*name || strchr(name, '/'))
+                return -EINVAL;
+        escaped = escape_name(name);
+        if (!escaped)
+                return -ENOMEM;
+        r = hn_root_read_u64(root, &pid, "/run/libvirt/qemu/%s.pid", escaped);
         if (r < 0)
                 return r;
         if (pid == 0 || pid > INT32_MAX)

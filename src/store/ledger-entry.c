@@ -10,7 +10,6 @@
 
 #define FORM_VERSION 1
 #define DEPTH_LIMIT 8 /* entry, placement, cells, cell; and some air for later versions' members */
-#define NAME_LIMIT 200 /* with ".pid" within what a file name may have */
 #define UNIT_LIMIT 255
 
 static const char *const state_names[] = {
@@ -192,13 +191,11 @@ int hn_entry_format(const struct hn_entry *entry, char **ret_text, size_t *ret_l
 static bool start_under_way(const struct hn_root *root, const struct hn_entry *entry)
 {
         const char *name = entry->placement->name;
-        uint64_t pid = 0;
+        int pid = 0;
 
         if (entry->unit && hn_root_exists(root, "/sys/fs/cgroup/machine.slice/%s", entry->unit))
                 return true;
-        return name && is_file_name(name, NAME_LIMIT) &&
-               hn_root_read_u64(root, &pid, "/run/libvirt/qemu/%s.pid", name) >= 0 && pid > 0 &&
-               hn_root_exists(root, "/proc/%llu", (unsigned long long) pid);
+        return name && hn_process_of_guest(root, name, &pid) >= 0 && hn_root_exists(root, "/proc/%d", pid);
 }
 
 bool hn_entry_counts(const struct hn_root *root, const struct hn_entry *entry, const char *boot_id,

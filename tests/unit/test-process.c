@@ -82,7 +82,24 @@ static void finds_a_guests_process(void **state)
         assert_int_equal(hn_process_of_guest(&tree->root, "none", &pid), -ERANGE);
         assert_int_equal(hn_process_of_guest(&tree->root, "gone", &pid), -ENOENT);
         assert_int_equal(hn_process_of_guest(&tree->root, "../qemu/web", &pid), -EINVAL);
+        assert_int_equal(hn_process_of_guest(&tree->root, "", &pid), -EINVAL);
         assert_int_equal(pid, 4242);
+}
+
+/* libvirt's virPidFileBuildPath escapes as for XML, seen with 9.0 and 11.3: no file of the plain name is there then. */
+static void finds_the_process_of_any_name(void **state)
+{
+        struct tree *tree = *state;
+        int pid = 0;
+
+        tree_put(tree, "/run/libvirt/qemu/it&apos;s &lt;a&gt; &amp; &quot;b&quot;.pid", "4243\n");
+        tree_put(tree, "/run/libvirt/qemu/g\xc3\xa4st $(x)+%s.pid", "4244\n");
+        tree_put(tree, "/run/libvirt/qemu/&&.pid", "1\n");
+        assert_int_equal(hn_process_of_guest(&tree->root, "it's <a> & \"b\"", &pid), 0);
+        assert_int_equal(pid, 4243);
+        assert_int_equal(hn_process_of_guest(&tree->root, "g\xc3\xa4st $(x)+%s", &pid), 0);
+        assert_int_equal(pid, 4244);
+        assert_int_equal(hn_process_of_guest(&tree->root, "&&", &pid), -ENOENT);
 }
 
 static void reads_this_process(void **state)
@@ -104,6 +121,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(knows_threads_that_the_kernel_binds, setup, teardown),
                 cmocka_unit_test_setup_teardown(refuses_what_the_kernel_does_not_write, setup, teardown),
                 cmocka_unit_test_setup_teardown(finds_a_guests_process, setup, teardown),
+                cmocka_unit_test_setup_teardown(finds_the_process_of_any_name, setup, teardown),
                 cmocka_unit_test(reads_this_process),
         };
 
