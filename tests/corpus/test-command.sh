@@ -56,7 +56,7 @@ usage() {
         prints homenode
         run 0 --help
         prints explain
-        for subcommand in plan rewrite explain status; do
+        for subcommand in plan rewrite explain status doctor; do
                 run 0 $subcommand --help
                 prints "Usage: homenode $subcommand"
                 silent "$subcommand --help"
@@ -337,7 +337,20 @@ status_of_a_tree() {
         rm -rf "$HOMENODE_ROOT/sys" "$HOMENODE_ROOT/proc" "$HOMENODE_ROOT/run"
 }
 
+doctor_of_a_tree() {
+        run 1 doctor
+        silent "doctor"
+        prints 'problem  hook'
+        prints 'means: '
+        prints 'mend:  make install'
+        run 1 doctor --json
+        prints '"level": "problem"'
+        run 2 doctor now
+        says operands
+}
+
 usage
+doctor_of_a_tree
 explain_from_a_ledger
 status_of_a_tree
 explain_on_this_host
