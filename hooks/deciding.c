@@ -7,14 +7,6 @@
 #include "decide/explain.h"
 #include "model/json.h"
 
-void hn_hook_record_topology(const struct hn_root *root)
-{
-        HN_HOST struct hn_host *host = NULL;
-
-        if (!hn_root_exists(root, HN_TOPOLOGY_PATH))
-                (void) hn_host_from_cache(root, false, &host);
-}
-
 int hn_hook_open_ledger(const struct hn_root *root, struct hn_ledger **ret)
 {
         HN_LEDGER struct hn_ledger *ledger = NULL;
@@ -64,12 +56,10 @@ static bool wants_pools(const struct hn_request *request)
         return huge;
 }
 
-int hn_hook_decide(const struct hn_guest *guest, struct hn_ledger *ledger, struct hn_report *report,
-                   struct hn_scene **ret_scene, struct hn_decision **ret)
+int hn_hook_look(const struct hn_guest *guest, struct hn_report *report, struct hn_scene **ret)
 {
         const struct hn_scene_source source = { .with_pools = wants_pools(guest->request) };
         HN_SCENE struct hn_scene *scene = NULL;
-        HN_DECISION struct hn_decision *decision = NULL;
         HN_FREE char *fault = NULL;
         int r = hn_scene_open(guest->root, &source, &scene, &fault);
 
@@ -81,14 +71,18 @@ int hn_hook_decide(const struct hn_guest *guest, struct hn_ledger *ledger, struc
                 hn_report_tell(report, "configuration: %.*s", (int) strcspn(scene->faults, "\n"), scene->faults);
         if (guest->request->wishes.fault)
                 hn_report_tell(report, "metadata: %s", guest->request->wishes.fault);
-        r = hn_scene_add_ledger(scene, guest->root, ledger, guest->request->uuid);
-        if (r >= 0)
-                r = hn_scene_decide(scene, &scene->situation, guest->request, &decision);
-        if (r < 0) {
-                hn_report_tell(report, "not placed: deciding: %s", strerror(-r));
-                return r;
-        }
-        *ret_scene = HN_TAKE(scene);
-        *ret = HN_TAKE(decision);
+        *ret = HN_TAKE(scene);
         return 0;
+}
+
+int hn_hook_decide(const struct hn_guest *guest, struct hn_ledger *ledger, struct hn_scene *scene,
+                   struct hn_report *report, struct hn_decision **ret)
+{
+        int r = hn_scene_add_ledger(scene, guest->root, ledger, guest->request->uuid);
+
+        if (r >= 0)
+                r = hn_scene_decide(scene, &scene->situation, guest->request, ret);
+        if (r < 0)
+                hn_report_tell(report, "not placed: deciding: %s", strerror(-r));
+        return r;
 }

@@ -9,17 +9,16 @@
 
 #define HN_LOCK_WAIT_US 300000u
 
-/* The first start of a boot has the topology looked at anew, which takes hwloc tens of ms, and a busy host more: not
- * while others wait for the lock.  What fails here fails again where it is told. */
-void hn_hook_record_topology(const struct hn_root *root);
+/* Looks at host and configuration, before the lock is asked for: others wait for that, and the first look of a boot
+ * takes hwloc tens of ms.  Faults of configuration and metadata, and what failed, are told in the report. */
+int hn_hook_look(const struct hn_guest *guest, struct hn_report *report, struct hn_scene **ret);
 
 /* Opened and locked.  Errors as hn_ledger_open and hn_ledger_lock. */
 int hn_hook_open_ledger(const struct hn_root *root, struct hn_ledger **ret);
 
-/* Decides with the ledger's other guests in place; faults of configuration and metadata, and what failed, are told
- * in the report.  The scene is what the decision points into. */
-int hn_hook_decide(const struct hn_guest *guest, struct hn_ledger *ledger, struct hn_report *report,
-                   struct hn_scene **ret_scene, struct hn_decision **ret);
+/* Decides with the ledger's other guests in place; what failed is told.  The decision points into the scene. */
+int hn_hook_decide(const struct hn_guest *guest, struct hn_ledger *ledger, struct hn_scene *scene,
+                   struct hn_report *report, struct hn_decision **ret);
 
 /* A reserved entry of a decision; `unit` NULL: no scope is foreseen.  -ENOMEM. */
 int hn_hook_new_entry(const struct hn_guest *guest, const struct hn_decision *decision, const char *unit,

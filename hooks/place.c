@@ -81,34 +81,30 @@ static int print_rewritten(const struct hn_guest *guest, enum hn_rewrite_form fo
         return r;
 }
 
-static int prepare_kept(const struct hn_guest *guest, struct hn_ledger *ledger, const struct hn_entry *entry,
-                        struct hn_report *report)
+static int prepare_kept(const struct hn_guest *guest, struct hn_ledger *ledger, const struct hn_scene *scene,
+                        const struct hn_entry *entry, struct hn_report *report)
 {
-        HN_HOST struct hn_host *host = NULL;
         int r = hn_ledger_put(ledger, entry, NULL);
 
         hn_ledger_unlock(ledger);
-        if (r >= 0)
-                r = hn_host_from_cache(guest->root, false, &host);
         hn_report_home(report, entry->placement, entry->reason);
         hn_report_tell(report, "as decided just before");
         if (r < 0)
                 hn_report_tell(report, "no drop-in: %s", strerror(-r));
         else
-                write_dropin(guest, host, entry, report);
+                write_dropin(guest, scene->host, entry, report);
         return 0;
 }
 
-static int prepare_anew(const struct hn_guest *guest, struct hn_ledger *ledger, const char *unit,
-                        struct hn_report *report)
+static int prepare_anew(const struct hn_guest *guest, struct hn_ledger *ledger, struct hn_scene *scene,
+                        const char *unit, struct hn_report *report)
 {
         HN_DECISION struct hn_decision *decision = NULL;
-        HN_SCENE struct hn_scene *scene = NULL;
         HN_ENTRY struct hn_entry *entry = NULL;
         int r = bind_to_definition(guest->request);
 
         if (r >= 0)
-                r = hn_hook_decide(guest, ledger, report, &scene, &decision);
+                r = hn_hook_decide(guest, ledger, scene, report, &decision);
         if (r < 0)
                 return r;
         hn_report_decision(report, decision);
@@ -131,6 +127,7 @@ static int prepare_anew(const struct hn_guest *guest, struct hn_ledger *ledger, 
 int hn_operation_prepare(const struct hn_guest *guest, struct hn_report *ret)
 {
         HN_LEDGER struct hn_ledger *ledger = NULL;
+        HN_SCENE struct hn_scene *scene = NULL;
         HN_ENTRY struct hn_entry *entry = NULL;
         HN_FREE char *unit = NULL;
         int r = hn_scope_unit(guest->request->id, guest->name, &unit);
@@ -139,15 +136,16 @@ int hn_operation_prepare(const struct hn_guest *guest, struct hn_report *ret)
                 hn_report_tell(ret, "no scope can be foreseen");
         else if (hn_dropin_remove(guest->root, unit) < 0)
                 hn_report_tell(ret, "an old drop-in of %s can't be removed", unit);
-        hn_hook_record_topology(guest->root);
+        if (hn_hook_look(guest, ret, &scene) < 0)
+                return 0;
         r = hn_hook_open_ledger(guest->root, &ledger);
         if (r < 0) {
                 hn_report_tell(ret, "not placed: the ledger can't be had: %s", strerror(-r));
                 return 0;
         }
         if (!guest->request->wishes.off && keep_reservation(ledger, guest, unit, &entry) >= 0)
-                return prepare_kept(guest, ledger, entry, ret);
-        (void) prepare_anew(guest, ledger, unit, ret);
+                return prepare_kept(guest, ledger, scene, entry, ret);
+        (void) prepare_anew(guest, ledger, scene, unit, ret);
         return 0;
 }
 
@@ -159,13 +157,14 @@ int hn_operation_filter(const struct hn_guest *guest, struct hn_report *ret)
         HN_ENTRY struct hn_entry *entry = NULL;
         int r;
 
-        hn_hook_record_topology(guest->root);
+        if (hn_hook_look(guest, ret, &scene) < 0)
+                return 0;
         r = hn_hook_open_ledger(guest->root, &ledger);
         if (r < 0) {
                 hn_report_tell(ret, "not placed: the ledger can't be had: %s", strerror(-r));
                 return 0;
         }
-        r = hn_hook_decide(guest, ledger, ret, &scene, &decision);
+        r = hn_hook_decide(guest, ledger, scene, ret, &decision);
         if (r < 0)
                 return 0;
         hn_report_decision(ret, decision);

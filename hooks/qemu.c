@@ -27,11 +27,11 @@ static const struct operation {
         hn_operation *run;
         uint64_t budget_us;
 } operations[] = {
-        { "prepare", "begin", hn_operation_prepare, 1300000 },
-        { "started", "begin", hn_operation_started, 800000 },
+        { "prepare", "begin", hn_operation_prepare, 1200000 },
+        { "started", "begin", hn_operation_started, 700000 },
         { "release", "end", hn_operation_release, 1500000 },
-        { "migrate", "begin", hn_operation_filter, 400000 },
-        { "restore", "begin", hn_operation_filter, 400000 },
+        { "migrate", "begin", hn_operation_filter, 600000 },
+        { "restore", "begin", hn_operation_filter, 600000 },
 };
 
 struct job {

@@ -17,7 +17,12 @@ static int late_entry(const struct hn_guest *guest, struct hn_ledger *ledger, st
         HN_DECISION struct hn_decision *decision = NULL;
         HN_SCENE struct hn_scene *scene = NULL;
         HN_FREE char *unit = NULL;
-        int r = hn_hook_decide(guest, ledger, report, &scene, &decision);
+        int r = hn_hook_look(guest, report, &scene);
+
+        if (r >= 0)
+                r = hn_ledger_lock(ledger, HN_LOCK_WAIT_US);
+        if (r >= 0)
+                r = hn_hook_decide(guest, ledger, scene, report, &decision);
 
         if (r < 0)
                 return r;
@@ -61,11 +66,8 @@ static int find_entry(const struct hn_guest *guest, struct hn_ledger **ret_ledge
 
         if (r >= 0)
                 r = hn_ledger_get(ledger, guest->request->uuid, ret);
-        if (r == -ENOENT || r == -EBADMSG) {
-                r = hn_ledger_lock(ledger, HN_LOCK_WAIT_US);
-                if (r >= 0)
-                        r = late_entry(guest, ledger, report, ret);
-        }
+        if (r == -ENOENT || r == -EBADMSG)
+                r = late_entry(guest, ledger, report, ret);
         if (r >= 0)
                 *ret_ledger = HN_TAKE(ledger);
         return r;
