@@ -6,10 +6,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "act/service.h"
 #include "command/doctor.h"
 #include "model/process.h"
+#include "model/text.h"
 
 #define TICKS_PER_SECOND 100u /* USER_HZ: what /proc counts in on every architecture that libvirt has guests on */
+#define SYSTEMD_WAIT_US 1000000u
 #define STAT_LIMIT (4u << 20)
 
 char *hn_doctor_line(const struct hn_root *root, const char *path)
@@ -83,6 +86,18 @@ static void read_libvirt(const struct hn_root *root, struct hn_patient *patient)
         }
 }
 
+/* A reload leaves no trace but in systemd's memory. */
+static int read_reload(const struct hn_root *root, struct hn_patient *patient)
+{
+        HN_FREE char *unit = hn_text_print("%s.service", patient->libvirt);
+
+        if (!unit)
+                return -ENOMEM;
+        if (patient->libvirt_pid)
+                (void) hn_service_changed(root, NULL, unit, SYSTEMD_WAIT_US, &patient->libvirt_changed_us);
+        return 0;
+}
+
 int hn_patient_read(const struct hn_root *root, struct hn_patient *ret)
 {
         HN_PATIENT struct hn_patient patient = { .root = root };
@@ -94,6 +109,8 @@ int hn_patient_read(const struct hn_root *root, struct hn_patient *ret)
                 patient.n_homes += patient.host->nodes[at].role == HN_NODE_HOME;
         read_processes(root, &patient);
         read_libvirt(root, &patient);
+        if (read_reload(root, &patient) < 0)
+                return -ENOMEM;
         *ret = patient;
         patient.host = NULL;
         return 0;
