@@ -12,22 +12,6 @@
 
 #define SYSTEMD_WAIT_US 200000u
 
-/* libvirt binds a starting guest's cells to the nodes its definition names, ours included, whatever we print. */
-static int bind_to_definition(struct hn_request *request)
-{
-        for (size_t i = 0; i < request->n_cells; i++) {
-                struct hn_request_cell *cell = &request->cells[i];
-
-                if (!cell->ours || cell->bound)
-                        continue;
-                cell->bound = hwloc_bitmap_dup(cell->ours);
-                if (!cell->bound)
-                        return -ENOMEM;
-                cell->mode = HN_NUMA_STRICT;
-        }
-        return 0;
-}
-
 static void write_dropin(const struct hn_guest *guest, const struct hn_host *host, const struct hn_entry *entry,
                          struct hn_report *report)
 {
@@ -101,7 +85,7 @@ static int prepare_anew(const struct hn_guest *guest, struct hn_ledger *ledger, 
 {
         HN_DECISION struct hn_decision *decision = NULL;
         HN_ENTRY struct hn_entry *entry = NULL;
-        int r = bind_to_definition(guest->request);
+        int r = hn_request_bind_ours(guest->request);
 
         if (r >= 0)
                 r = hn_hook_decide(guest, ledger, scene, report, &decision);

@@ -9,6 +9,10 @@
 #include "daemon/check.h"
 #include "daemon/loop.h"
 #include "model/clock.h"
+#include "store/config.h"
+#include "store/copies.h"
+
+#define RENEWAL_LEAST_S 10u /* renew_seconds=0: they need not wait; but looking costs reading each definition */
 
 static void on_signal(void *data, enum hn_signal signal)
 {
@@ -36,6 +40,68 @@ static int tell_lacks(const struct hn_root *root)
         return r;
 }
 
+/* ---- definitions */
+
+static void on_definition(void *data, const char *uuid, unsigned matters)
+{
+        struct hn_daemon *daemon = data;
+        unsigned wait_ms = hn_definitions_look(daemon->definitions, uuid);
+        (void) matters;
+
+        if (wait_ms > 0)
+                (void) hn_work_mark_later(daemon->work, uuid, HN_LOOK_DEFINITION, wait_ms);
+}
+
+/* Those that were rewritten: their nodes may have to be renewed, and they may have gone while nobody listened. */
+static void mark_rewritten(struct hn_daemon *daemon)
+{
+        HN_FREE void *held = NULL;
+        char (*uuids)[HN_UUID_LENGTH + 1] = NULL;
+        size_t n = 0;
+
+        if (!hn_connection_get(daemon->connection) || hn_copies_list(&daemon->root, &uuids, &n) < 0)
+                return;
+        held = uuids;
+        for (size_t i = 0; i < n; i++)
+                (void) hn_work_mark(daemon->work, uuids[i], HN_LOOK_DEFINITION);
+}
+
+static void on_host(void *data, const char *uuid, unsigned matters)
+{
+        (void) uuid;
+        (void) matters;
+        mark_rewritten(data);
+}
+
+static void renew(void *data)
+{
+        struct hn_daemon *daemon = data;
+        HN_FREE char *faults = NULL;
+        struct hn_policy policy;
+
+        if (hn_config_load(&daemon->root, &policy, &faults) < 0)
+                hn_policy_defaults(&policy);
+        mark_rewritten(daemon);
+        hn_timer_once(daemon->renewal, (policy.renew_seconds < RENEWAL_LEAST_S ? RENEWAL_LEAST_S
+                                                                               : policy.renew_seconds) * 1000);
+}
+
+static int open_definitions(struct hn_daemon *daemon)
+{
+        const struct hn_definition_door door = hn_definition_door(daemon->connection);
+        int r = hn_definitions_new(&daemon->root, &door, &daemon->definitions);
+
+        if (r >= 0)
+                r = hn_work_subscribe(daemon->work, HN_LOOK_DEFINITION, on_definition, daemon);
+        if (r >= 0)
+                r = hn_work_subscribe(daemon->work, HN_LOOK_HOST, on_host, daemon);
+        if (r >= 0)
+                r = hn_timer_new(renew, daemon, &daemon->renewal);
+        if (r >= 0)
+                renew(daemon);
+        return r;
+}
+
 int hn_daemon_open(struct hn_daemon *ret)
 {
         const struct hn_connection_source source = { 0 };
@@ -51,11 +117,15 @@ int hn_daemon_open(struct hn_daemon *ret)
                 r = hn_work_new(&ret->work);
         if (r >= 0)
                 r = hn_connection_new(&ret->root, ret->work, &source, &ret->connection);
+        if (r >= 0)
+                r = open_definitions(ret);
         return r;
 }
 
 void hn_daemon_close(struct hn_daemon *daemon)
 {
+        hn_timer_free(daemon->renewal);
+        hn_definitions_free(daemon->definitions);
         hn_connection_free(daemon->connection);
         hn_work_free(daemon->work);
         hn_loop_close(daemon->loop);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "daemon/connection.h"
+#include "daemon/define.h"
 #include "model/root.h"
 
 struct hn_daemon {
@@ -12,6 +13,8 @@ struct hn_daemon {
         struct hn_loop *loop;
         struct hn_work *work;
         struct hn_connection *connection;
+        struct hn_definitions *definitions;
+        struct hn_timer *renewal; /* of nodes in definitions */
 };
 
 /* Everything up to connecting; says in the journal what the host lacks. */

@@ -183,6 +183,21 @@ int hn_request_parse(xmlDoc *doc, struct hn_request **ret, char **ret_fault)
         return 0;
 }
 
+int hn_request_bind_ours(struct hn_request *request)
+{
+        for (size_t i = 0; i < request->n_cells; i++) {
+                struct hn_request_cell *cell = &request->cells[i];
+
+                if (!cell->ours || cell->bound)
+                        continue;
+                cell->bound = hwloc_bitmap_dup(cell->ours);
+                if (!cell->bound)
+                        return -ENOMEM;
+                cell->mode = HN_NUMA_STRICT;
+        }
+        return 0;
+}
+
 static void free_pins(struct hn_pin *pins, size_t n)
 {
         for (size_t i = 0; i < n; i++)

@@ -124,6 +124,10 @@ HN_DEFINE_CLEANUP(xmlDoc *, xmlFreeDoc, hn_cleanup_xmldoc)
  * would refuse too; *ret_fault (freed by the caller, set on -EINVAL only) says what and where. */
 int hn_request_parse(xmlDoc *doc, struct hn_request **ret, char **ret_fault);
 
+/* Takes our own memnodes for bindings of the user's: libvirt binds a starting guest's cells to the nodes that its
+ * definition names, ours included, whatever the hook prints.  -ENOMEM. */
+int hn_request_bind_ours(struct hn_request *request);
+
 void hn_request_free(struct hn_request *request);
 HN_DEFINE_CLEANUP(struct hn_request *, hn_request_free, hn_cleanup_request)
 #define HN_REQUEST HN_CLEANUP(hn_cleanup_request)

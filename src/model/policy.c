@@ -11,5 +11,6 @@ void hn_policy_defaults(struct hn_policy *ret)
                 .overhead_first_kib = UINT64_C(32) << 10,
                 .overhead_per_gib_kib = UINT64_C(8) << 10,
                 .definition = HN_DEFINITION_AUTO,
+                .renew_seconds = 300,
         };
 }

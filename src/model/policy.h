@@ -17,6 +17,7 @@ struct hn_policy {
         uint64_t overhead_first_kib;   /* QEMU's own memory for a guest's first GiB: 32 MiB */
         uint64_t overhead_per_gib_kib; /* and for each further one begun: 8 MiB */
         enum hn_definition definition;
+        unsigned renew_seconds;        /* nodes in a definition are renewed at most so often: 300 */
 };
 
 void hn_policy_defaults(struct hn_policy *ret);

@@ -109,26 +109,28 @@ static int set_mode(struct hn_policy *policy, const char *value)
         return -EINVAL;
 }
 
-/* The numbers of the section [placement]: percentages, and mebibytes up to a limit. */
+#define MIB (UINT64_C(1) << 10) /* in KiB: those are kept as uint64_t, all others as unsigned */
+
+/* The numbers: up to a limit, and what one of the unit is in that of the policy. */
 static const struct number {
-        const char *key;
-        size_t at;          /* in struct hn_policy: unsigned for a percentage, uint64_t KiB otherwise */
-        uint64_t limit_mib; /* 0: a percentage */
+        const char *section, *key;
+        size_t at; /* in struct hn_policy */
+        uint64_t limit, unit;
 } numbers[] = {
-        { "smt_percent", offsetof(struct hn_policy, smt_percent), 0 },
-        { "headroom_percent", offsetof(struct hn_policy, headroom_percent), 0 },
-        { "reserve_percent", offsetof(struct hn_policy, reserve_percent), 0 },
-        { "reserve_max_mib", offsetof(struct hn_policy, reserve_max_kib), UINT64_C(1) << 30 },
-        { "overhead_first_mib", offsetof(struct hn_policy, overhead_first_kib), UINT64_C(1) << 20 },
-        { "overhead_per_gib_mib", offsetof(struct hn_policy, overhead_per_gib_kib), UINT64_C(1) << 10 },
+        { "placement", "smt_percent", offsetof(struct hn_policy, smt_percent), 100, 1 },
+        { "placement", "headroom_percent", offsetof(struct hn_policy, headroom_percent), 100, 1 },
+        { "placement", "reserve_percent", offsetof(struct hn_policy, reserve_percent), 100, 1 },
+        { "placement", "reserve_max_mib", offsetof(struct hn_policy, reserve_max_kib), UINT64_C(1) << 30, MIB },
+        { "placement", "overhead_first_mib", offsetof(struct hn_policy, overhead_first_kib), UINT64_C(1) << 20, MIB },
+        { "placement", "overhead_per_gib_mib", offsetof(struct hn_policy, overhead_per_gib_kib), UINT64_C(1) << 10,
+          MIB },
+        { "daemon", "renew_seconds", offsetof(struct hn_policy, renew_seconds), 86400, 1 },
 };
 
 static const struct number *find_number(const char *section, const char *key)
 {
-        if (!section || strcmp(section, "placement") != 0)
-                return NULL;
-        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-                if (strcmp(key, numbers[i].key) == 0)
+        for (size_t i = 0; section && i < sizeof numbers / sizeof *numbers; i++)
+                if (strcmp(section, numbers[i].section) == 0 && strcmp(key, numbers[i].key) == 0)
                         return &numbers[i];
         return NULL;
 }
@@ -144,14 +146,14 @@ static void set_number(struct reading *reading, const char *section, const struc
                        const char *value)
 {
         void *at = (char *) &reading->policy + number->at;
-        uint64_t limit = number->limit_mib ? number->limit_mib : 100, n = 0;
+        uint64_t n = 0;
         char what[64];
 
-        if (parse_number(value, limit, &n) < 0) {
-                (void) snprintf(what, sizeof what, " is not a number from 0 to %" PRIu64, limit);
+        if (parse_number(value, number->limit, &n) < 0) {
+                (void) snprintf(what, sizeof what, " is not a number from 0 to %" PRIu64, number->limit);
                 fault_key(reading, section, number->key, value, what);
-        } else if (number->limit_mib)
-                *(uint64_t *) at = n << 10;
+        } else if (number->unit == MIB)
+                *(uint64_t *) at = n * MIB;
         else
                 *(unsigned *) at = (unsigned) n;
 }

@@ -10,6 +10,8 @@
  *   reserve_max_mib = 1024                   0-1073741824
  *   overhead_first_mib = 32                  0-1048576
  *   overhead_per_gib_mib = 8                 0-1024
+ *   [daemon]
+ *   renew_seconds = 300                      0-86400
  */
 #pragma once
 

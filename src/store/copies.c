@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "model/uuid.h"
@@ -17,26 +18,30 @@ static int settle(const struct hn_root *root, int flags, const char *path)
         return fsync(fd) < 0 ? -errno : 0;
 }
 
-static int path_of(const char *uuid, char ret[sizeof HN_COPIES_FOLDER + HN_UUID_LENGTH + sizeof "/.xml"])
+#define COPY ".xml"
+#define LEFT ".left"
+#define PATH_SIZE (sizeof HN_COPIES_FOLDER + HN_UUID_LENGTH + sizeof "/" LEFT)
+
+static int path_of(const char *uuid, const char *suffix, char ret[PATH_SIZE])
 {
         char canonical[HN_UUID_LENGTH + 1];
         int r = hn_uuid_canonical(uuid, canonical);
 
         if (r < 0)
                 return r;
-        (void) sprintf(ret, HN_COPIES_FOLDER "/%s.xml", canonical);
+        (void) snprintf(ret, PATH_SIZE, HN_COPIES_FOLDER "/%s%s", canonical, suffix);
         return 0;
 }
 
-int hn_copy_put(const struct hn_root *root, const char *uuid, const char *xml)
+static int put(const struct hn_root *root, const char *uuid, const char *suffix, const char *text)
 {
-        char path[sizeof HN_COPIES_FOLDER + HN_UUID_LENGTH + sizeof "/.xml"];
-        int r = path_of(uuid, path);
+        char path[PATH_SIZE];
+        int r = path_of(uuid, suffix, path);
 
         if (r >= 0)
                 r = hn_root_mkdir(root, 0700, HN_COPIES_FOLDER);
         if (r >= 0)
-                r = hn_root_replace(root, xml, strlen(xml), 0600, "%s", path);
+                r = hn_root_replace(root, text, strlen(text), 0600, "%s", path);
         if (r >= 0)
                 r = settle(root, O_RDONLY, path);
         if (r >= 0)
@@ -44,18 +49,104 @@ int hn_copy_put(const struct hn_root *root, const char *uuid, const char *xml)
         return r;
 }
 
+static int take_away(const struct hn_root *root, const char *uuid, const char *suffix)
+{
+        char path[PATH_SIZE];
+        int r = path_of(uuid, suffix, path);
+
+        return r < 0 ? r : hn_root_remove(root, "%s", path);
+}
+
+int hn_copy_put(const struct hn_root *root, const char *uuid, const char *xml)
+{
+        return put(root, uuid, COPY, xml);
+}
+
 int hn_copy_get(const struct hn_root *root, const char *uuid, char **ret_xml)
 {
-        char path[sizeof HN_COPIES_FOLDER + HN_UUID_LENGTH + sizeof "/.xml"];
-        int r = path_of(uuid, path);
+        char path[PATH_SIZE];
+        int r = path_of(uuid, COPY, path);
 
         return r < 0 ? r : hn_root_read(root, HN_DOMAIN_XML_LIMIT, ret_xml, NULL, "%s", path);
 }
 
 int hn_copy_remove(const struct hn_root *root, const char *uuid)
 {
-        char path[sizeof HN_COPIES_FOLDER + HN_UUID_LENGTH + sizeof "/.xml"];
-        int r = path_of(uuid, path);
+        return take_away(root, uuid, COPY);
+}
 
-        return r < 0 ? r : hn_root_remove(root, "%s", path);
+static int append(const char *name, char (**uuids)[HN_UUID_LENGTH + 1], size_t *n)
+{
+        char (*more)[HN_UUID_LENGTH + 1];
+        char text[HN_UUID_LENGTH + 1] = "", uuid[HN_UUID_LENGTH + 1];
+
+        if (strlen(name) <= HN_UUID_LENGTH ||
+            (strcmp(name + HN_UUID_LENGTH, COPY) != 0 && strcmp(name + HN_UUID_LENGTH, LEFT) != 0))
+                return 0;
+        memcpy(text, name, HN_UUID_LENGTH);
+        if (hn_uuid_canonical(text, uuid) < 0)
+                return 0;
+        more = reallocarray(*uuids, *n + 1, sizeof *more);
+        if (!more)
+                return -ENOMEM;
+        *uuids = more;
+        memcpy(more[(*n)++], uuid, sizeof uuid);
+        return 0;
+}
+
+int hn_copies_list(const struct hn_root *root, char (**ret)[HN_UUID_LENGTH + 1], size_t *ret_n)
+{
+        HN_CLOSEDIR DIR *dir = NULL;
+        char (*uuids)[HN_UUID_LENGTH + 1] = NULL;
+        struct dirent *entry;
+        size_t n = 0;
+        int r = hn_root_open_dir(root, &dir, HN_COPIES_FOLDER);
+
+        if (r < 0 && r != -ENOENT)
+                return r;
+        r = 0;
+        while (dir && r >= 0 && (entry = readdir(dir)))
+                r = append(entry->d_name, &uuids, &n);
+        if (r < 0) {
+                free(uuids);
+                return r;
+        }
+        *ret = uuids;
+        *ret_n = n;
+        return 0;
+}
+
+/* ---- definitions that are left */
+
+/* FNV-1a of 64 bits: told apart are two texts of one domain, which nobody gains by making alike. */
+uint64_t hn_left_digest(const char *xml)
+{
+        uint64_t digest = UINT64_C(14695981039346656037);
+
+        for (; *xml; xml++)
+                digest = (digest ^ (unsigned char) *xml) * UINT64_C(1099511628211);
+        return digest ? digest : 1;
+}
+
+int hn_left_put(const struct hn_root *root, const char *uuid, uint64_t digest)
+{
+        char text[32];
+
+        (void) snprintf(text, sizeof text, "%016" PRIx64 "\n", digest);
+        return put(root, uuid, LEFT, text);
+}
+
+bool hn_left_is(const struct hn_root *root, const char *uuid, uint64_t digest)
+{
+        HN_FREE char *line = NULL;
+        char path[PATH_SIZE], text[32];
+
+        (void) snprintf(text, sizeof text, "%016" PRIx64, digest);
+        return path_of(uuid, LEFT, path) >= 0 && hn_root_read_line(root, &line, "%s", path) >= 0 &&
+               strcmp(line, text) == 0;
+}
+
+int hn_left_remove(const struct hn_root *root, const char *uuid)
+{
+        return take_away(root, uuid, LEFT);
 }

@@ -53,6 +53,7 @@ static void assert_defaults(const struct hn_policy *policy)
         assert_int_equal(policy->overhead_first_kib, 32768);
         assert_int_equal(policy->overhead_per_gib_kib, 8192);
         assert_int_equal(policy->definition, HN_DEFINITION_AUTO);
+        assert_int_equal(policy->renew_seconds, 300);
 }
 
 static void gives_the_defaults_without_files(void **state)
@@ -74,8 +75,9 @@ static void reads_every_key(void **state)
         tree_put(tree, MAIN, "# of this host\ndefinition = minimal\n\n[placement]\n"
                              "smt_percent = 30\nheadroom_percent=0\nreserve_percent=100  # all\n"
                              "reserve_max_mib = 2048\noverhead_first_mib=0\n"
-                             "  overhead_per_gib_mib = 16\n");
+                             "  overhead_per_gib_mib = 16\n[daemon]\nrenew_seconds=86400\n");
         struct hn_policy policy = load_without_faults(tree);
+        assert_int_equal(policy.renew_seconds, 86400);
         assert_int_equal(policy.smt_percent, 30);
         assert_int_equal(policy.headroom_percent, 0);
         assert_int_equal(policy.reserve_percent, 100);

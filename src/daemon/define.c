@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/define.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "act/journal.h"
+#include "act/rewrite.h"
+#include "daemon/redefine.h"
+#include "store/config.h"
+#include "store/copies.h"
+
+#define READINGS 3       /* of a definition that somebody else keeps changing, one after the other */
+#define BUSY_MS 1000u    /* then, and while the hook works on the domain */
+#define TROUBLE_MS 60000u /* a full disk, a host that can't be looked at */
+
+/* What is known of a domain; only those have one with which something was done, or went wrong. */
+struct record {
+        char uuid[HN_UUID_LENGTH + 1];
+        uint64_t left;                      /* the definition that is left as it is; 0: none */
+        uint64_t written_ms[HN_DEFINE_BURST]; /* the last rewritings, oldest first; 0: none */
+        uint64_t rest_ms;                   /* until when it rests after too many; 0: it was calm */
+        bool troubled;                      /* said that it can't be kept or looked at */
+};
+
+struct hn_definitions {
+        const struct hn_root *root;
+        struct hn_definition_door door;
+        struct record *records;
+        size_t n;
+};
+
+/* One look at one domain. */
+struct look {
+        struct hn_definitions *all;
+        const char *uuid;
+        struct hn_defined *first;
+        struct hn_redefinition *to;
+};
+
+/* ---- records */
+
+static struct record *find(struct hn_definitions *all, const char *uuid)
+{
+        for (size_t i = 0; i < all->n; i++)
+                if (strcmp(all->records[i].uuid, uuid) == 0)
+                        return &all->records[i];
+        return NULL;
+}
+
+/* NULL without memory. */
+static struct record *obtain(struct hn_definitions *all, const char *uuid)
+{
+        struct record *record = find(all, uuid), *more;
+
+        if (record)
+                return record;
+        more = reallocarray(all->records, all->n + 1, sizeof *more);
+        if (!more)
+                return NULL;
+        all->records = more;
+        record = &all->records[all->n++];
+        *record = (struct record) { 0 };
+        (void) snprintf(record->uuid, sizeof record->uuid, "%s", uuid);
+        return record;
+}
+
+static void forget(struct hn_definitions *all, const char *uuid)
+{
+        struct record *record = find(all, uuid);
+
+        if (record)
+                *record = all->records[--all->n];
+        (void) hn_copy_remove(all->root, uuid);
+        (void) hn_left_remove(all->root, uuid);
+}
+
+static uint64_t now_ms(const struct look *look)
+{
+        return look->all->door.now_ms(look->all->door.data);
+}
+
+static void tell(const struct look *look, int priority, const char *text, const char *why)
+{
+        const char *name = look->to->name ? look->to->name : look->uuid;
+
+        hn_journal(look->all->root, priority, HN_DAEMON_IDENTIFIER, name, look->to->nodes, "%s: %s%s%s", name, text,
+                   why ? ": " : "", why ? why : "");
+}
+
+/* Not to be tried again until the definition changes. */
+static unsigned leave(const struct look *look)
+{
+        struct record *record = obtain(look->all, look->uuid);
+
+        if (record)
+                record->left = hn_left_digest(look->first->xml);
+        return 0;
+}
+
+static bool is_left(const struct look *look)
+{
+        const struct record *record = find(look->all, look->uuid);
+        uint64_t digest = hn_left_digest(look->first->xml);
+
+        return (record && record->left == digest) || hn_left_is(look->all->root, look->uuid, digest);
+}
+
+/* Trouble that is not the definition's: said once until it is over. */
+static unsigned trouble(const struct look *look, const char *text, const char *why)
+{
+        struct record *record = obtain(look->all, look->uuid);
+
+        if (record && !record->troubled) {
+                record->troubled = true;
+                tell(look, LOG_WARNING, text, why);
+        }
+        return TROUBLE_MS;
+}
+
+/* ---- how often */
+
+static unsigned renew_ms(const struct hn_root *root)
+{
+        HN_FREE char *faults = NULL;
+        struct hn_policy policy;
+
+        if (hn_config_load(root, &policy, &faults) < 0)
+                hn_policy_defaults(&policy);
+        return policy.renew_seconds * 1000;
+}
+
+/* How long nodes alone must wait for; 0: not at all. */
+static unsigned renewal_wait(const struct look *look)
+{
+        const struct record *record = find(look->all, look->uuid);
+        uint64_t since_ms = record ? record->written_ms[HN_DEFINE_BURST - 1] : 0;
+        uint64_t wait_ms = renew_ms(look->all->root);
+
+        if (since_ms == 0 || look->to->kind != HN_REDEFINE_NODES)
+                return 0;
+        since_ms = now_ms(look) - since_ms;
+        return since_ms < wait_ms ? (unsigned) (wait_ms - since_ms) : 0;
+}
+
+/* Somebody edits it, or fights with us: *ret_wait_ms until it may be written again, UINT_MAX: not.  What the user
+ * wants taken out is taken out at once. */
+static bool is_burst(const struct look *look, unsigned *ret_wait_ms)
+{
+        struct record *record = find(look->all, look->uuid);
+        uint64_t present_ms = now_ms(look);
+
+        if (look->to->kind == HN_REDEFINE_UNDO || !record || !record->written_ms[0] ||
+            present_ms - record->written_ms[0] >= HN_DEFINE_BURST_MS)
+                return false;
+        if (record->rest_ms == 0)
+                record->rest_ms = record->written_ms[0] + HN_DEFINE_BURST_MS;
+        *ret_wait_ms = present_ms < record->rest_ms ? (unsigned) (record->rest_ms - present_ms) : UINT_MAX;
+        return true;
+}
+
+static void note_written(const struct look *look)
+{
+        struct record *record = obtain(look->all, look->uuid);
+
+        if (!record)
+                return;
+        if (now_ms(look) - record->written_ms[HN_DEFINE_BURST - 1] >= HN_DEFINE_CALM_MS)
+                record->rest_ms = 0;
+        memmove(record->written_ms, record->written_ms + 1, sizeof record->written_ms - sizeof *record->written_ms);
+        record->written_ms[HN_DEFINE_BURST - 1] = now_ms(look);
+        record->left = 0;
+        record->troubled = false;
+}
+
+/* ---- writing */
+
+static const char *const sayings[] = {
+        [HN_REDEFINE_FIRST] = "cells written into its definition",
+        [HN_REDEFINE_SHAPE] = "cells renewed in its definition",
+        [HN_REDEFINE_NODES] = "its cells' nodes renewed in its definition",
+        [HN_REDEFINE_UNDO] = "taken out of its definition",
+};
+
+static unsigned refused(const struct look *look, const char *message)
+{
+        if (look->to->kind == HN_REDEFINE_FIRST)
+                (void) hn_copy_remove(look->all->root, look->uuid);
+        tell(look, LOG_WARNING, "libvirt refuses the definition with cells, which stays as it was", message);
+        return leave(look);
+}
+
+/* The definition stood as in look->first a moment ago. */
+static unsigned write_definition(const struct look *look)
+{
+        HN_FREE char *message = NULL;
+        int r = 0;
+
+        if (look->to->kind == HN_REDEFINE_FIRST)
+                r = hn_copy_put(look->all->root, look->uuid, look->first->xml);
+        if (r < 0)
+                return trouble(look, "no copy of its definition can be kept, so it stays as it is", strerror(-r));
+        r = look->all->door.write(look->all->door.data, look->to->xml, &message);
+        if (r == -EREMOTEIO)
+                return refused(look, message);
+        if (r < 0)
+                return 0; /* libvirt is away: all is looked at when it is back */
+        note_written(look);
+        tell(look, LOG_INFO, sayings[look->to->kind], look->to->reason);
+        if (look->to->kind == HN_REDEFINE_UNDO)
+                (void) hn_copy_remove(look->all->root, look->uuid);
+        return 0;
+}
+
+/* *ret_again: somebody else changed it since it was read. */
+static unsigned write_unchanged(const struct look *look, bool *ret_again)
+{
+        HN_DEFINED struct hn_defined second = { 0 };
+        unsigned wait_ms = renewal_wait(look);
+        int r;
+
+        if (wait_ms > 0)
+                return wait_ms;
+        if (is_burst(look, &wait_ms)) {
+                if (wait_ms < UINT_MAX)
+                        return wait_ms;
+                tell(look, LOG_WARNING, "its definition is changed again and again: left as it is", look->to->reason);
+                return leave(look);
+        }
+        r = look->all->door.read(look->all->door.data, look->uuid, &second);
+        *ret_again = r == -ENOENT || (r >= 0 && strcmp(second.xml, look->first->xml) != 0);
+        return r < 0 || *ret_again ? 0 : write_definition(look);
+}
+
+/* What came of deciding, other than a text. */
+static unsigned not_redefined(const struct look *look, int r)
+{
+        if (r == -EBUSY)
+                return BUSY_MS;
+        if (r == -EBADMSG) {
+                tell(look, LOG_WARNING, "its definition can't be read, and stays as it is", look->to->reason);
+                return leave(look);
+        }
+        if (r < 0)
+                return trouble(look, look->to->reason ? look->to->reason : "its definition can't be looked at",
+                               strerror(-r));
+        return 0;
+}
+
+static unsigned look_once(struct hn_definitions *all, const char *uuid, bool *ret_again)
+{
+        HN_DEFINED struct hn_defined first = { 0 };
+        HN_REDEFINITION struct hn_redefinition to = { 0 };
+        const struct look look = { .all = all, .uuid = uuid, .first = &first, .to = &to };
+        int r = all->door.read(all->door.data, uuid, &first);
+
+        *ret_again = false;
+        if (r == -ENOENT)
+                forget(all, uuid);
+        if (r < 0)
+                return r == -ENOENT || r == -ENOTCONN ? 0 : TROUBLE_MS;
+        if (is_left(&look))
+                return 0;
+        r = hn_redefine(all->root, first.xml, first.active, &to);
+        if (r < 0 || !to.xml)
+                return not_redefined(&look, r);
+        return write_unchanged(&look, ret_again);
+}
+
+unsigned hn_definitions_look(struct hn_definitions *definitions, const char *uuid)
+{
+        bool again = true;
+
+        for (int i = 0; i < READINGS && again; i++) {
+                unsigned wait_ms = look_once(definitions, uuid, &again);
+
+                if (!again)
+                        return wait_ms;
+        }
+        return BUSY_MS;
+}
+
+/* ---- undo */
+
+static int take_out(const char *xml, char **ret)
+{
+        HN_XMLDOC xmlDoc *doc = NULL;
+        bool changed = false;
+        size_t length = 0;
+        int r = hn_xml_parse(xml, strlen(xml), &doc);
+
+        if (r >= 0)
+                r = hn_rewrite_undo(doc, &changed);
+        if (r >= 0 && changed)
+                r = hn_xml_format(doc, ret, &length);
+        return r == -EINVAL ? -EBADMSG : r < 0 ? r : changed;
+}
+
+/* The daemon hears of our writing at once: what is to be left is noted before, as it should read, and afterwards as
+ * libvirt has it. */
+int hn_definition_undo(const struct hn_root *root, const struct hn_definition_door *door, const char *uuid,
+                       char **ret_message)
+{
+        HN_DEFINED struct hn_defined before = { 0 }, after = { 0 };
+        HN_FREE char *xml = NULL;
+        int r = door->read(door->data, uuid, &before);
+
+        if (r >= 0)
+                r = take_out(before.xml, &xml);
+        if (r <= 0)
+                return r;
+        r = hn_left_put(root, uuid, hn_left_digest(xml));
+        if (r >= 0)
+                r = door->write(door->data, xml, ret_message);
+        if (r >= 0)
+                r = door->read(door->data, uuid, &after);
+        if (r >= 0)
+                r = hn_left_put(root, uuid, hn_left_digest(after.xml));
+        if (r >= 0)
+                r = hn_copy_remove(root, uuid);
+        return r < 0 ? r : 1;
+}
+
+/* ---- the whole */
+
+int hn_definitions_new(const struct hn_root *root, const struct hn_definition_door *door, struct hn_definitions **ret)
+{
+        struct hn_definitions *definitions = calloc(1, sizeof *definitions);
+
+        if (!definitions)
+                return -ENOMEM;
+        definitions->root = root;
+        definitions->door = *door;
+        *ret = definitions;
+        return 0;
+}
+
+void hn_definitions_free(struct hn_definitions *definitions)
+{
+        if (!definitions)
+                return;
+        free(definitions->records);
+        free(definitions);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/door.h"
+
+#include <errno.h>
+#include <libvirt/virterror.h>
+#include <string.h>
+
+#include "model/clock.h"
+
+void hn_defined_clear(struct hn_defined *definition)
+{
+        if (definition->xml)
+                explicit_bzero(definition->xml, strlen(definition->xml));
+        free(definition->xml);
+        *definition = (struct hn_defined) { 0 };
+}
+
+/* What libvirt's last error means; only its own word counts for a domain that is gone. */
+static int error_of(virConnectPtr libvirt)
+{
+        if (virGetLastErrorCode() == VIR_ERR_NO_DOMAIN)
+                return -ENOENT;
+        return virConnectIsAlive(libvirt) == 1 ? -EIO : -ENOTCONN;
+}
+
+int hn_definition_read(virConnectPtr libvirt, const char *uuid, struct hn_defined *ret)
+{
+        HN_VIRDOMAIN virDomainPtr domain = virDomainLookupByUUIDString(libvirt, uuid);
+        int persistent, running, saved;
+        char *xml;
+
+        if (!domain)
+                return error_of(libvirt);
+        persistent = virDomainIsPersistent(domain);
+        if (persistent == 0)
+                return -ENOENT;
+        running = virDomainIsActive(domain);
+        saved = virDomainHasManagedSaveImage(domain, 0);
+        if (persistent < 0 || running < 0)
+                return error_of(libvirt);
+        xml = virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_INACTIVE | VIR_DOMAIN_XML_SECURE);
+        if (!xml)
+                return error_of(libvirt);
+        *ret = (struct hn_defined) { .xml = xml, .active = running > 0 || saved > 0 };
+        return 0;
+}
+
+int hn_definition_write(virConnectPtr libvirt, const char *xml, char **ret_message)
+{
+        HN_VIRDOMAIN virDomainPtr domain = virDomainDefineXML(libvirt, xml);
+        const char *message;
+
+        if (domain)
+                return 0;
+        message = virGetLastErrorMessage();
+        *ret_message = strdup(message ? message : "no message");
+        return virConnectIsAlive(libvirt) == 1 ? -EREMOTEIO : -ENOTCONN;
+}
+
+static int read_definition(void *data, const char *uuid, struct hn_defined *ret)
+{
+        virConnectPtr libvirt = hn_connection_get(data);
+
+        return libvirt ? hn_definition_read(libvirt, uuid, ret) : -ENOTCONN;
+}
+
+static int write_definition(void *data, const char *xml, char **ret_message)
+{
+        virConnectPtr libvirt = hn_connection_get(data);
+
+        return libvirt ? hn_definition_write(libvirt, xml, ret_message) : -ENOTCONN;
+}
+
+static uint64_t now_ms(void *data)
+{
+        (void) data;
+        return hn_monotonic_us() / 1000 + 1;
+}
+
+struct hn_definition_door hn_definition_door(struct hn_connection *connection)
+{
+        return (struct hn_definition_door) {
+                .data = connection, .read = read_definition, .write = write_definition, .now_ms = now_ms,
+        };
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The door to definitions: all that shaping them wants of libvirt, small enough to be played by a test.
+ */
+#pragma once
+
+#include "daemon/connection.h"
+
+struct hn_defined {
+        char *xml;   /* INACTIVE|SECURE: passwords are in it, or writing it back would lose them */
+        bool active; /* it runs, or has a managed save */
+};
+
+void hn_defined_clear(struct hn_defined *definition);
+#define HN_DEFINED HN_CLEANUP(hn_defined_clear)
+
+struct hn_definition_door {
+        void *data;
+        /* -ENOENT: there is no such domain, or it is transient; -ENOTCONN: libvirt is away; -EIO: others. */
+        int (*read)(void *data, const char *uuid, struct hn_defined *ret);
+        /* -EREMOTEIO: libvirt refuses, and says why (the caller frees); -ENOTCONN. */
+        int (*write)(void *data, const char *xml, char **ret_message);
+        uint64_t (*now_ms)(void *data); /* CLOCK_MONOTONIC; never 0 */
+};
+
+/* libvirt's, over a connection that must outlive it. */
+struct hn_definition_door hn_definition_door(struct hn_connection *connection);
+
+/* The same over a connection that is open: the command's. */
+int hn_definition_read(virConnectPtr libvirt, const char *uuid, struct hn_defined *ret);
+int hn_definition_write(virConnectPtr libvirt, const char *xml, char **ret_message);
