@@ -37,7 +37,8 @@ static bool fresh(const struct hn_root *root, struct json_object *state)
         return hn_json_get_u64(state, "version", HN_STATE_VERSION, &version) >= 0 && version == HN_STATE_VERSION &&
                hn_json_get_u64(state, "written_us", UINT64_MAX, &written_us) >= 0 &&
                hn_json_get_string(state, "boot_id", &state_boot_id) >= 0 &&
-               hn_boot_id(root, boot_id) >= 0 && strcasecmp(boot_id, state_boot_id) == 0 && written_us <= now_us && now_us - written_us <= HN_STATE_FRESH_US;
+               hn_boot_id(root, boot_id) >= 0 && strcasecmp(boot_id, state_boot_id) == 0 &&
+               written_us <= now_us && now_us - written_us <= HN_STATE_FRESH_US;
 }
 
 /* The daemon's state is a help, never a condition: what is wrong with it leaves it out. */
