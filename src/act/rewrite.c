@@ -133,7 +133,7 @@ static int renewal_of(const struct hn_decision *decision, const xmlNode *element
         if (r < 0)
                 return r;
         text = hn_xml_value(element, *ret_attribute);
-        if (*ret && text && hn_idset_parse((const char *) text, HN_IDSET_LIMIT, &set) == 0 &&
+        if (*ret && text && hn_idset_parse_libvirt((const char *) text, HN_IDSET_LIMIT, &set) == 0 &&
             hwloc_bitmap_isequal(set, *ret))
                 return -ENOENT;
         return 0;

@@ -200,7 +200,7 @@ int hn_xml_idset(const xmlNode *element, const char *attribute, unsigned limit, 
 
         if (!text)
                 return -ENOENT;
-        r = hn_idset_parse((const char *) text, limit, &set);
+        r = hn_idset_parse_libvirt((const char *) text, limit, &set);
         if (r == -ENOMEM)
                 return r;
         if (r < 0 || (!may_be_empty && hwloc_bitmap_iszero(set)))

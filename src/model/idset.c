@@ -31,8 +31,24 @@ static int read_number(const char **p, unsigned limit, unsigned *ret)
         return 0;
 }
 
+/* libvirt reads a range's end with strtol, after white space: signs are allowed there, whatever sense they make. */
+static int read_signed(const char **p, unsigned limit, unsigned *ret)
+{
+        bool minus = **p == '-';
+        unsigned value = 0;
+        int r;
+
+        if (minus || **p == '+')
+                (*p)++;
+        r = read_number(p, limit, &value);
+        if (r < 0 || (minus && value > 0))
+                return r < 0 ? r : -EINVAL;
+        *ret = value;
+        return 0;
+}
+
 /* "4", "2-7" or "^4" */
-static int read_item(const char **p, unsigned limit, hwloc_bitmap_t set)
+static int read_item(const char **p, unsigned limit, bool libvirt, hwloc_bitmap_t set)
 {
         unsigned first = 0, last = 0;
         bool out = **p == '^';
@@ -50,7 +66,7 @@ static int read_item(const char **p, unsigned limit, hwloc_bitmap_t set)
         *p = skip_space(*p);
         if (**p == '-') {
                 *p = skip_space(*p + 1);
-                r = read_number(p, limit, &last);
+                r = libvirt ? read_signed(p, limit, &last) : read_number(p, limit, &last);
                 if (r < 0)
                         return r;
                 if (last < first)
@@ -59,7 +75,7 @@ static int read_item(const char **p, unsigned limit, hwloc_bitmap_t set)
         return hwloc_bitmap_set_range(set, first, (int) last) < 0 ? -ENOMEM : 0;
 }
 
-int hn_idset_parse(const char *text, unsigned limit, hwloc_bitmap_t *ret)
+static int parse(const char *text, unsigned limit, bool libvirt, hwloc_bitmap_t *ret)
 {
         HN_BITMAP hwloc_bitmap_t set = hwloc_bitmap_alloc();
         const char *p = skip_space(text);
@@ -70,19 +86,29 @@ int hn_idset_parse(const char *text, unsigned limit, hwloc_bitmap_t *ret)
         if (limit > HN_IDSET_LIMIT)
                 limit = HN_IDSET_LIMIT;
         while (*p) {
-                r = read_item(&p, limit, set);
+                r = read_item(&p, limit, libvirt, set);
                 if (r < 0)
                         return r;
                 p = skip_space(p);
                 if (*p == ',') {
                         p = skip_space(p + 1);
-                        if (!*p)
+                        if (!*p && !libvirt)
                                 return -EINVAL;
                 } else if (*p)
                         return -EINVAL;
         }
         *ret = HN_TAKE(set);
         return 0;
+}
+
+int hn_idset_parse(const char *text, unsigned limit, hwloc_bitmap_t *ret)
+{
+        return parse(text, limit, false, ret);
+}
+
+int hn_idset_parse_libvirt(const char *text, unsigned limit, hwloc_bitmap_t *ret)
+{
+        return parse(text, limit, true, ret);
 }
 
 int hn_idset_format(hwloc_const_bitmap_t set, char **ret)

@@ -16,11 +16,15 @@
 HN_DEFINE_CLEANUP(hwloc_bitmap_t, hwloc_bitmap_free, hn_cleanup_bitmap)
 #define HN_BITMAP HN_CLEANUP(hn_cleanup_bitmap)
 
-/* Reads "0-3,^2,8" as libvirt does (virBitmapParse: a `^n` takes out what was named before it) and
- * as the kernel writes it.  White space around numbers is allowed, the empty text is the empty set.
+/* Reads "0-3,^2,8" as libvirt does (a `^n` takes out what was named before it) and as the kernel
+ * writes it.  White space around numbers is allowed, the empty text is the empty set.
  * `limit` is the first number that is refused (at most HN_IDSET_LIMIT).  The caller frees *ret.
  * -EINVAL: not such a list; -ERANGE: a number too large; -ENOMEM. */
 int hn_idset_parse(const char *text, unsigned limit, hwloc_bitmap_t *ret);
+
+/* The same for lists in libvirt's XML, with what its virBitmapParse takes besides: a comma at the end ("0-3,"), and a
+ * sign before the end of a range ("0-+3").  Errors as above; what libvirt refuses is refused, but for the empty text. */
+int hn_idset_parse_libvirt(const char *text, unsigned limit, hwloc_bitmap_t *ret);
 
 /* Writes a set ascending, with ranges: "0-1,3".  The empty set is "".  The caller frees *ret.
  * -EINVAL for an infinite set, -ENOMEM. */

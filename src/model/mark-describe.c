@@ -19,7 +19,7 @@ static int canonical_set(const xmlNode *element, const char *attribute, unsigned
 
         if (!text)
                 return -ENOENT;
-        r = hn_idset_parse((const char *) text, HN_IDSET_LIMIT, &set);
+        r = hn_idset_parse_libvirt((const char *) text, HN_IDSET_LIMIT, &set);
         if (r < 0)
                 return r == -ENOMEM ? r : -ENOENT;
         if (hwloc_bitmap_last(set) >= (int) below && hwloc_bitmap_clr_range(set, below, -1) < 0)
@@ -184,7 +184,7 @@ static int describe_numa(const xmlNode *numa, struct hn_mark_item *item)
 
                 if (!hn_xml_is(cell, "cell"))
                         return -ENOENT;
-                if (text && hn_idset_parse((const char *) text, HN_IDSET_LIMIT, &set) < 0)
+                if (text && hn_idset_parse_libvirt((const char *) text, HN_IDSET_LIMIT, &set) < 0)
                         return -ENOENT;
                 vcpus += hn_idset_count(set);
                 n++;

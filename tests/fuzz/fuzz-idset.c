@@ -21,8 +21,9 @@ static void demand(bool holds)
                 abort();
 }
 
-/* Takes the text apart item by item at its commas; true if it is a list at all. */
-static bool naive(char *text, bool in[LIMIT])
+/* Takes the text apart item by item at its commas; true if it is a list at all.  libvirt lets strtol read where a
+ * range ends, and does not miss an item after the last comma. */
+static bool naive(char *text, bool libvirt, bool in[LIMIT])
 {
         bool last = false;
 
@@ -36,6 +37,8 @@ static bool naive(char *text, bool in[LIMIT])
                 last = !*next;
                 *next = '\0';
                 item += strspn(item, " \t\n\v\f\r");
+                if (!*item && last && libvirt)
+                        return true;
                 out = *item == '^';
                 item += out;
                 if (!isdigit((unsigned char) *item))
@@ -44,7 +47,7 @@ static bool naive(char *text, bool in[LIMIT])
                 end += strspn(end, " \t\n\v\f\r");
                 if (!out && *end == '-') {
                         item = end + 1 + strspn(end + 1, " \t\n\v\f\r");
-                        if (!isdigit((unsigned char) *item))
+                        if (!isdigit((unsigned char) item[libvirt && (*item == '+' || *item == '-')]))
                                 return false;
                         to = strtoul(item, &end, 10);
                         end += strspn(end, " \t\n\v\f\r");
@@ -58,7 +61,7 @@ static bool naive(char *text, bool in[LIMIT])
         return true;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void check(const uint8_t *data, size_t size, bool libvirt)
 {
         HN_FREE char *text = calloc(1, size + 1), *printed = NULL;
         HN_BITMAP hwloc_bitmap_t set = NULL, again = NULL;
@@ -67,16 +70,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
         demand(text);
         memcpy(text, data, size);
-        r = hn_idset_parse(text, LIMIT, &set);
-        demand(naive(text, in) == (r == 0));
+        r = libvirt ? hn_idset_parse_libvirt(text, LIMIT, &set) : hn_idset_parse(text, LIMIT, &set);
+        demand(naive(text, libvirt, in) == (r == 0));
         if (r < 0) {
                 demand(!set && (r == -EINVAL || r == -ERANGE));
-                return 0;
+                return;
         }
         for (unsigned i = 0; i < LIMIT; i++)
                 demand(in[i] == (bool) hwloc_bitmap_isset(set, i));
         demand(hn_idset_format(set, &printed) == 0);
         demand(hn_idset_parse(printed, LIMIT, &again) == 0);
         demand(hwloc_bitmap_isequal(set, again));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+        check(data, size, false);
+        check(data, size, true);
         return 0;
 }

@@ -212,6 +212,19 @@ static void reads_vcpus_and_pins(void **state)
         assert_false(request->placement_auto);
 }
 
+/* virsh create hands on what the user wrote; libvirt's own lists are plain. */
+static void reads_lists_as_libvirt_does(void **state)
+{
+        HN_REQUEST struct hn_request *request = request_of(
+                MEMORY "<vcpu cpuset='0-3,'>4</vcpu><cputune><vcpupin vcpu='1' cpuset='1-+2'/></cputune>"
+                "<numatune><memory nodeset='0, 2 ,'/></numatune>");
+        (void) state;
+
+        assert_set(request->vcpu_cpuset, "0-3");
+        assert_set(request->vcpu_pins[0].cpus, "1-2");
+        assert_set(request->numatune_nodes, "0,2");
+}
+
 static void reads_cells(void **state)
 {
         HN_REQUEST struct hn_request *request = request_of(
@@ -437,6 +450,7 @@ int main(void)
                 cmocka_unit_test(refuses_values_that_libvirt_refuses),
                 cmocka_unit_test(keeps_faults_short),
                 cmocka_unit_test(reads_vcpus_and_pins),
+                cmocka_unit_test(reads_lists_as_libvirt_does),
                 cmocka_unit_test(reads_cells),
                 cmocka_unit_test(leaves_memory_devices_out_of_the_start),
                 cmocka_unit_test(knows_numads_domains),

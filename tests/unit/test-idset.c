@@ -45,6 +45,40 @@ static void refuses_what_is_no_list(void **state)
         }
 }
 
+/* virBitmapParse: a comma is followed by an item or by the end, and strtol reads where a range ends. */
+static void reads_what_libvirt_takes_in_its_xml(void **state)
+{
+        static const struct { const char *text, *list; } cases[] = {
+                { "0-3,", "0-3" },
+                { "0-3 , ", "0-3" },
+                { "0-3,^2,", "0-1,3" },
+                { "^2,", "" },
+                { "1-+3", "1-3" },
+                { "1 - +3 ,8", "1-3,8" },
+                { "0--0", "0" },
+                { "0-3,^2,8", "0-1,3,8" },
+                { " 1 , 3 - 4 ", "1,3-4" },
+        };
+        static const char *const refused[] = {
+                ",", ",1", "1,,2", "1,,", "1, ,", "+1", "-1", "^+1", "1-", "1-,", "1-+", "1-+ 3", "1-++3", "1--1", "0--1",
+                "^1-+2", "1,^", "1 2",
+        };
+        (void) state;
+
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+                HN_BITMAP hwloc_bitmap_t set = NULL;
+
+                assert_int_equal(hn_idset_parse_libvirt(cases[i].text, HN_IDSET_LIMIT, &set), 0);
+                assert_set(set, cases[i].list);
+        }
+        for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+                hwloc_bitmap_t set = NULL;
+
+                assert_int_equal(hn_idset_parse_libvirt(refused[i], HN_IDSET_LIMIT, &set), -EINVAL);
+                assert_null(set);
+        }
+}
+
 static void refuses_numbers_beyond_the_limit(void **state)
 {
         hwloc_bitmap_t set = NULL;
@@ -55,6 +89,8 @@ static void refuses_numbers_beyond_the_limit(void **state)
         assert_int_equal(hn_idset_parse("16384", HN_IDSET_LIMIT + 5, &set), -ERANGE);
         assert_int_equal(hn_idset_parse("4294967296", HN_IDSET_LIMIT, &set), -ERANGE);
         assert_int_equal(hn_idset_parse("18446744073709551617", HN_IDSET_LIMIT, &set), -ERANGE);
+        assert_int_equal(hn_idset_parse_libvirt("0-+8,", 8, &set), -ERANGE);
+        assert_int_equal(hn_idset_parse_libvirt("0--4294967296", HN_IDSET_LIMIT, &set), -ERANGE);
         assert_null(set);
 }
 
@@ -95,6 +131,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(reads_what_libvirt_and_the_kernel_write),
                 cmocka_unit_test(refuses_what_is_no_list),
+                cmocka_unit_test(reads_what_libvirt_takes_in_its_xml),
                 cmocka_unit_test(refuses_numbers_beyond_the_limit),
                 cmocka_unit_test(prints_what_it_reads_the_same),
                 cmocka_unit_test(does_not_print_infinite_sets),
