@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What a domain's XML asks for: who it is, sizes, vCPUs, pins and devices, and what is refused.
+ */
 #include "model/domain.h"
 
 #include "unit/support/test.h"
@@ -225,61 +228,6 @@ static void reads_lists_as_libvirt_does(void **state)
         assert_set(request->numatune_nodes, "0,2");
 }
 
-static void reads_cells(void **state)
-{
-        HN_REQUEST struct hn_request *request = request_of(
-                "<memory unit='GiB'>3</memory><vcpu>8</vcpu><memoryBacking><hugepages>"
-                "<page size='1' unit='G' nodeset='1'/>"
-                "<page size='2048'/></hugepages></memoryBacking>"
-                "<cpu><topology sockets='2' dies='1' cores='2' threads='2'/><numa>"
-                "<cell id='1' cpus='4-5' memory='2' unit='GiB' memAccess='shared'><distances>"
-                "<sibling id='0' value='21'/>"
-                "</distances></cell><cell id='0' cpus='0-3' memory='1048000'><distances>"
-                "<sibling id='0' value='10'/>"
-                "</distances></cell></numa></cpu>"
-                "<numatune><memory mode='strict' nodeset='0-2'/>"
-                "<memnode cellid='1' mode='preferred' nodeset='2'/></numatune>"
-                "<devices><memory model='dimm'><target><size unit='MiB'>512</size><node>1</node></target>"
-                "</memory>"
-                "<memory model='virtio-mem'><target><size unit='GiB'>8</size><node>1</node>"
-                "<requested unit='GiB'>1</requested></target></memory></devices>");
-        (void) state;
-
-        assert_int_equal(request->n_cells, 2);
-        assert_false(request->cells_ours);
-        assert_set(request->cells[0].vcpus, "0-3,6-7");
-        assert_int_equal(request->cells[0].memory_kib, 1048576);
-        assert_int_equal(request->cells[0].page_kib, 2048);
-        assert_int_equal(request->cells[0].distances[1], 21);
-        assert_null(request->cells[0].bound);
-        assert_set(request->cells[1].vcpus, "4-5");
-        assert_int_equal(request->cells[1].page_kib, 1048576);
-        assert_int_equal(request->cells[1].devices_kib, 1536 * 1024);
-        assert_set(request->cells[1].bound, "2");
-        assert_int_equal(request->cells[1].mode, HN_NUMA_PREFERRED);
-        assert_int_equal(request->memory_kib, 3 * 1048576);
-        assert_true(request->memory_shared);
-        assert_int_equal(request->topology.threads, 2);
-        assert_int_equal(request->topology.clusters, 1);
-        assert_true(request->numatune_user);
-        assert_set(request->numatune_nodes, "0-2");
-}
-
-static void leaves_memory_devices_out_of_the_start(void **state)
-{
-        HN_REQUEST struct hn_request *request = request_of(
-                "<maxMemory slots='4' unit='GiB'>16</maxMemory><memory unit='GiB'>5</memory>"
-                "<currentMemory unit='GiB'>9</currentMemory>"
-                "<devices><memory model='nvdimm'><target><size unit='GiB'>1</size></target></memory>"
-                "</devices>");
-        (void) state;
-
-        assert_int_equal(request->memory_kib, 4u << 20);
-        assert_int_equal(request->memory_current_kib, 5u << 20);
-        assert_int_equal(request->memory_max_kib, 16u << 20);
-        assert_int_equal(request->memory_slots, 4);
-}
-
 static void knows_numads_domains(void **state)
 {
         static const char *const bodies[] = {
@@ -296,24 +244,6 @@ static void knows_numads_domains(void **state)
                 assert_null(request->numatune_nodes);
                 assert_null(request->vcpu_cpuset);
         }
-}
-
-static void knows_what_memory_is_made_of(void **state)
-{
-        HN_REQUEST struct hn_request *plain = request_of(
-                MEMORY "<memoryBacking><hugepages><page size='4'/></hugepages></memoryBacking>");
-        HN_REQUEST struct hn_request *by_default = request_of(
-                MEMORY "<memoryBacking><hugepages/><locked/></memoryBacking>");
-        HN_REQUEST struct hn_request *shared = request_of(
-                MEMORY "<memoryBacking><source type='memfd'/><allocation mode='immediate'/></memoryBacking>");
-        HN_REQUEST struct hn_request *sealed = request_of(MEMORY "<launchSecurity type='sev-snp'/>");
-        (void) state;
-
-        assert_int_equal(plain->page_kib, 0);
-        assert_false(plain->page_default);
-        assert_true(by_default->page_default && by_default->memory_locked);
-        assert_true(shared->memory_shared && shared->memory_immediate);
-        assert_true(sealed->memory_encrypted);
 }
 
 static void reads_devices(void **state)
@@ -358,87 +288,6 @@ static void reads_devices(void **state)
         assert_int_equal(request->hostdevs[0].slot, 31);
 }
 
-static void reads_wishes(void **state)
-{
-        HN_REQUEST struct hn_request *request = request_of(
-                MEMORY "<metadata><x:domain xmlns:x='urn:other' placement='off'/>"
-                "<hn:domain xmlns:hn='urn:homenode:1' nodes='0,2' priority='high' vnuma='2' spanning='forbid'"
-                " memory='strict'"
-                " pinning='core' network='off' storage='auto'/></metadata>");
-        HN_REQUEST struct hn_request *none = request_of(MEMORY);
-        (void) state;
-
-        assert_null(request->wishes.fault);
-        assert_false(request->wishes.off);
-        assert_set(request->wishes.nodes, "0,2");
-        assert_int_equal(request->wishes.priority, HN_PRIORITY_HIGH);
-        assert_int_equal(request->wishes.vnuma, 2);
-        assert_true(request->wishes.spanning_forbidden);
-        assert_int_equal(request->wishes.memory, HN_MEMORY_STRICT);
-        assert_true(request->wishes.pin_cores && request->wishes.network_off && !request->wishes.storage_off);
-        assert_int_equal(none->wishes.priority, HN_PRIORITY_NORMAL);
-        assert_int_equal(none->wishes.vnuma, -1);
-        assert_null(none->wishes.nodes);
-}
-
-static void asks_for_no_cells_of_machines_without(void **state)
-{
-        static const struct {
-                const char *type;
-                int vnuma;
-        } cases[] = {
-                { "<type arch='x86_64' machine='pc-q35-rhel9.2.0'>hvm</type>", 4 },
-                { "<type arch='aarch64' machine='virt-10.0'>hvm</type>", 4 },
-                { "<type arch='x86_64'>hvm</type>", 4 },
-                { "<type arch='x86_64' machine='microvm'>hvm</type>", 0 },
-                { "<type arch='s390x' machine='s390-ccw-virtio-9.1'>hvm</type>", 0 },
-                { "<type arch='s390x'>hvm</type>", 0 },
-        };
-        (void) state;
-
-        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-                HN_FREE char *body = NULL;
-
-                assert_true(asprintf(&body,
-                                     MEMORY "<metadata><domain xmlns='urn:homenode:1' vnuma='4'/></metadata>"
-                                            "<os>%s</os>",
-                                     cases[i].type) > 0);
-                HN_REQUEST struct hn_request *request = request_of(body);
-                assert_int_equal(request->wishes.vnuma, cases[i].vnuma);
-        }
-}
-
-static void wishes_with_a_fault_count_as_none_but_for_off(void **state)
-{
-        static const struct {
-                const char *attributes, *named;
-                bool off;
-        } cases[] = {
-                { "nodse='1' priority='high'", "nodse", false },
-                { "priority='urgent' nodes='1'", "urgent", false },
-                { "nodes='' priority='high'", "nodes", false },
-                { "nodes='1-'", "nodes", false },
-                { "vnuma='0'", "vnuma", false },
-                { "vnuma='-1'", "vnuma", false },
-                { "vnuma='4294967298'", "vnuma", false },
-                { "placement='of'", "placement", false },
-                { "placement='off' priority='urgent'", "urgent", true },
-        };
-        (void) state;
-
-        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-                HN_FREE char *body = NULL;
-
-                assert_true(asprintf(&body, MEMORY "<metadata><domain xmlns='urn:homenode:1' %s/></metadata>",
-                                     cases[i].attributes) > 0);
-                HN_REQUEST struct hn_request *request = request_of(body);
-                assert_non_null(strstr(request->wishes.fault, cases[i].named));
-                assert_null(request->wishes.nodes);
-                assert_int_equal(request->wishes.priority, HN_PRIORITY_NORMAL);
-                assert_int_equal(request->wishes.off, cases[i].off);
-        }
-}
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -451,14 +300,8 @@ int main(void)
                 cmocka_unit_test(keeps_faults_short),
                 cmocka_unit_test(reads_vcpus_and_pins),
                 cmocka_unit_test(reads_lists_as_libvirt_does),
-                cmocka_unit_test(reads_cells),
-                cmocka_unit_test(leaves_memory_devices_out_of_the_start),
                 cmocka_unit_test(knows_numads_domains),
-                cmocka_unit_test(knows_what_memory_is_made_of),
                 cmocka_unit_test(reads_devices),
-                cmocka_unit_test(reads_wishes),
-                cmocka_unit_test(asks_for_no_cells_of_machines_without),
-                cmocka_unit_test(wishes_with_a_fault_count_as_none_but_for_off),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
