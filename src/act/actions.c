@@ -8,14 +8,6 @@
 #include "act/unit.h"
 #include "model/text.h"
 
-/* The scope's own name; its cgroup is called as its unit is. */
-static const char *unit_of(const struct hn_guest_cgroup *cgroup)
-{
-        const char *last = strrchr(cgroup->scope, '/');
-
-        return last ? last + 1 : cgroup->scope;
-}
-
 static int do_group(const struct hn_root *root, const char *dir, hwloc_const_bitmap_t cpus)
 {
         HN_BITMAP hwloc_bitmap_t effective = NULL;
@@ -55,10 +47,10 @@ static int do_one(const struct hn_root *root, struct hn_systemd *systemd, const 
         case HN_ACT_SCOPE:
                 return hn_cpuset_open(root, cgroup->scope);
         case HN_ACT_UNIT:
-                return systemd ? hn_unit_set(systemd, unit_of(cgroup), action->cpus, action->nodes, wait_us)
+                return systemd ? hn_unit_set(systemd, hn_guest_cgroup_unit(cgroup), action->cpus, action->nodes, wait_us)
                                : -ENOTCONN;
         case HN_ACT_DROPIN:
-                return hn_dropin_remove(root, unit_of(cgroup));
+                return hn_dropin_remove(root, hn_guest_cgroup_unit(cgroup));
         default:
                 return -EINVAL;
         }

@@ -138,6 +138,11 @@ int hn_guest_cgroup_find(const struct hn_root *root, int pid, struct hn_guest_cg
         return 0;
 }
 
+const char *hn_guest_cgroup_unit(const struct hn_guest_cgroup *cgroup)
+{
+        return last_part(cgroup->scope);
+}
+
 void hn_guest_cgroup_free(struct hn_guest_cgroup *cgroup)
 {
         if (!cgroup)

@@ -77,3 +77,11 @@ int hn_cpuset_open(const struct hn_root *root, const char *dir)
                 return r;
         return hwloc_bitmap_isincluded(parents, own) ? 0 : hn_cpuset_set_cpus(root, dir, parents);
 }
+
+void hn_possible_read(const struct hn_root *root, hwloc_bitmap_t *ret_cpus, hwloc_bitmap_t *ret_nodes)
+{
+        if (hn_cpuset_get(root, "/sys/devices/system/cpu", "possible", ret_cpus) < 0)
+                *ret_cpus = NULL;
+        if (hn_cpuset_get(root, "/sys/devices/system/node", "possible", ret_nodes) < 0)
+                *ret_nodes = NULL;
+}

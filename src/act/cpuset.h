@@ -16,6 +16,9 @@ struct hn_guest_cgroup {
         bool by_systemd;  /* `scope` is a unit that systemd owns */
 };
 int hn_guest_cgroup_find(const struct hn_root *root, int pid, struct hn_guest_cgroup **ret);
+/* The last part of the scope: its unit, where systemd owns it. */
+const char *hn_guest_cgroup_unit(const struct hn_guest_cgroup *cgroup);
+
 void hn_guest_cgroup_free(struct hn_guest_cgroup *cgroup);
 HN_DEFINE_CLEANUP(struct hn_guest_cgroup *, hn_guest_cgroup_free, hn_cleanup_guest_cgroup)
 #define HN_GUEST_CGROUP HN_CLEANUP(hn_cleanup_guest_cgroup)
@@ -34,6 +37,10 @@ int hn_cpuset_open(const struct hn_root *root, const char *dir);
 
 /* Reads a set from DIR/FILE ("cpuset.mems.effective"); the caller frees.  -ENOENT, -EINVAL, -ERANGE. */
 int hn_cpuset_get(const struct hn_root *root, const char *dir, const char *file, hwloc_bitmap_t *ret);
+
+/* Every CPU and every memory node that this host can come to have; NULL where the kernel does not say.  A cpuset that
+ * holds them all confines nothing, whatever is plugged later. */
+void hn_possible_read(const struct hn_root *root, hwloc_bitmap_t *ret_cpus, hwloc_bitmap_t *ret_nodes);
 
 /* The thread numbers in DIR/cgroup.threads; the caller frees.  Threads of other PID namespaces (0) are left
  * out. */

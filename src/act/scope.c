@@ -137,6 +137,11 @@ int hn_dropin_write(const struct hn_root *root, const char *unit, hwloc_const_bi
         return r;
 }
 
+bool hn_dropin_exists(const struct hn_root *root, const char *unit)
+{
+        return hn_root_exists(root, UNIT_FOLDER "/%s.d/" HN_DROPIN_NAME, unit);
+}
+
 int hn_dropin_remove(const struct hn_root *root, const char *unit)
 {
         int r;

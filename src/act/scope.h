@@ -29,6 +29,8 @@ int hn_scope_cpus(const struct hn_host *host, const struct hn_request *request,
 int hn_dropin_write(const struct hn_root *root, const char *unit, hwloc_const_bitmap_t cpus,
                     hwloc_const_bitmap_t nodes);
 
+bool hn_dropin_exists(const struct hn_root *root, const char *unit);
+
 /* Removes the drop-in and its folder if that is empty then; being gone is success.  -EINVAL as above. */
 int hn_dropin_remove(const struct hn_root *root, const char *unit);
 

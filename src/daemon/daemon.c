@@ -119,6 +119,8 @@ int hn_daemon_open(struct hn_daemon *ret)
                 r = hn_connection_new(&ret->root, ret->work, &source, &ret->connection);
         if (r >= 0)
                 r = open_definitions(ret);
+        if (r >= 0)
+                r = hn_keeping_new(&ret->root, ret->work, ret->connection, &ret->keeping);
         return r;
 }
 
@@ -126,6 +128,7 @@ void hn_daemon_close(struct hn_daemon *daemon)
 {
         hn_timer_free(daemon->renewal);
         hn_definitions_free(daemon->definitions);
+        hn_keeping_free(daemon->keeping);
         hn_connection_free(daemon->connection);
         hn_work_free(daemon->work);
         hn_loop_close(daemon->loop);

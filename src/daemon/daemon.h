@@ -6,6 +6,7 @@
 
 #include "daemon/connection.h"
 #include "daemon/define.h"
+#include "daemon/keeping.h"
 #include "model/root.h"
 
 struct hn_daemon {
@@ -15,6 +16,7 @@ struct hn_daemon {
         struct hn_connection *connection;
         struct hn_definitions *definitions;
         struct hn_timer *renewal; /* of nodes in definitions */
+        struct hn_keeping *keeping;
 };
 
 /* Everything up to connecting; says in the journal what the host lacks. */

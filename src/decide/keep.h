@@ -54,8 +54,8 @@ struct hn_circumstances {
 };
 
 /* So much may be left for the kernel to move when a memory set is narrowed: it holds the guest up meanwhile (DESIGN
- * fact 11), 10 s for 950 MiB under emulation. */
-#define HN_KEEP_NARROW_KIB (16u << 10)
+ * fact 11), 10 s for 950 MiB under emulation.  QEMU itself takes about as much. */
+#define HN_KEEP_NARROW_KIB (64u << 10)
 
 /* Adds the nodes that the XML itself names for memory: numatune and memnode, the user's and ours.  -ENOMEM. */
 int hn_keep_add_named(const struct hn_request *request, hwloc_bitmap_t nodes);

@@ -180,6 +180,22 @@ int hn_ledger_put(struct hn_ledger *ledger, const struct hn_entry *entry, const 
         return 0;
 }
 
+int hn_ledger_give_back(struct hn_ledger *ledger, const char *uuid, const char *reason)
+{
+        HN_ENTRY struct hn_entry *entry = NULL;
+        char *text = strdup(reason);
+        int r = text ? hn_ledger_get(ledger, uuid, &entry) : -ENOMEM;
+
+        if (r < 0) {
+                free(text);
+                return r;
+        }
+        free(entry->reason);
+        entry->reason = text;
+        entry->managed = false;
+        return hn_ledger_put(ledger, entry, NULL);
+}
+
 int hn_ledger_remove(struct hn_ledger *ledger, const char *uuid)
 {
         char canonical[HN_UUID_LENGTH + 1];

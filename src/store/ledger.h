@@ -59,6 +59,12 @@ int hn_ledger_get(struct hn_ledger *ledger, const char *uuid, struct hn_entry **
  * can't be written is no failure: the entry counts. */
 int hn_ledger_put(struct hn_ledger *ledger, const struct hn_entry *entry, const char *explanation);
 
+/* A guest that is given back to libvirt while it runs stays in the ledger, counted and no longer managed, until it
+ * stops: nobody places it again.  `reason` is one of these.  Needs the lock; errors as get and put. */
+#define HN_REASON_GIVEN_BACK "given back by the administrator"
+#define HN_REASON_OPTED_OUT "opted out while it ran"
+int hn_ledger_give_back(struct hn_ledger *ledger, const char *uuid, const char *reason);
+
 /* Removes entry and explanation; being gone already is success.  Needs no lock.  -EINVAL: no UUID. */
 int hn_ledger_remove(struct hn_ledger *ledger, const char *uuid);
 

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Giving a running guest back to libvirt: its cpusets, affinities and scope as those of a guest never touched.
+ */
+#pragma once
+
+#include "act/unit.h"
+#include "model/domain.h"
+
+struct hn_undone {
+        unsigned users;    /* thread groups left alone: the user pinned them */
+        unsigned failed;
+        int error;         /* the first failure's */
+        bool memory_stays; /* its bound cells would come to be bound elsewhere: the memory set is as it was */
+};
+
+/* `request` is the live XML's.  The ledger is the caller's business: to be told first, or whoever reads it confines
+ * the guest again.  Goes on after a failure.  -ENOENT: no such guest, or without cgroups of its own; -ENOMEM. */
+int hn_undo_running(const struct hn_root *root, struct hn_systemd *systemd, const struct hn_request *request, int pid,
+                    uint64_t wait_us, struct hn_undone *ret);

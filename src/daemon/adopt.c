@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/adopt.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "decide/explain.h"
+#include "decide/keep.h"
+#include "model/json.h"
+#include "model/resident.h"
+#include "model/text.h"
+#include "store/scene.h"
+
+/* Cells that run are bound to the nodes that homenode wrote, whatever is decided now. */
+static int bind_cells(struct hn_request *request)
+{
+        for (size_t i = 0; i < request->n_cells; i++) {
+                struct hn_request_cell *cell = &request->cells[i];
+
+                if (!cell->ours || cell->bound)
+                        continue;
+                cell->bound = hwloc_bitmap_dup(cell->ours);
+                if (!cell->bound)
+                        return -ENOMEM;
+                cell->mode = HN_NUMA_STRICT;
+        }
+        return 0;
+}
+
+static bool uses_pools(const struct hn_request *request)
+{
+        bool huge = request->page_kib || request->page_default;
+
+        for (size_t i = 0; i < request->n_cells; i++)
+                huge |= request->cells[i].page_kib != 0;
+        return huge;
+}
+
+/* The `count` nodes that hold most of the guest; empty where nothing is known. */
+static int fullest_nodes(const struct hn_resident *resident, unsigned count, hwloc_bitmap_t ret)
+{
+        for (unsigned i = 0; i < count; i++) {
+                size_t best = resident->n_nodes;
+
+                for (size_t node = 0; node < resident->n_nodes; node++)
+                        if (!hwloc_bitmap_isset(ret, (unsigned) node) && resident->node_kib[node] &&
+                            (best == resident->n_nodes || resident->node_kib[node] > resident->node_kib[best]))
+                                best = node;
+                if (best < resident->n_nodes && hwloc_bitmap_set(ret, (unsigned) best) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+/* The same decision with the choice of nodes narrowed to where the guest is; *ret stays as it is where that can't be
+ * had. */
+static int decide_where_it_is(struct hn_scene *scene, struct hn_request *request, const struct hn_resident *resident,
+                              struct hn_decision **ret)
+{
+        HN_BITMAP hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
+        HN_DECISION struct hn_decision *decision = NULL;
+        hwloc_bitmap_t wished = request->wishes.nodes;
+        int r = nodes ? fullest_nodes(resident, hn_idset_count((*ret)->placement->home), nodes) : -ENOMEM;
+
+        if (r < 0 || hwloc_bitmap_iszero(nodes) || hwloc_bitmap_isequal(nodes, (*ret)->placement->home) ||
+            (wished && !hwloc_bitmap_isincluded(nodes, wished)))
+                return r;
+        request->wishes.nodes = nodes;
+        r = hn_scene_decide(scene, &scene->situation, request, &decision);
+        request->wishes.nodes = wished;
+        if (r >= 0 && decision->verdict == HN_PLACED) {
+                hn_decision_free(*ret);
+                *ret = HN_TAKE(decision);
+        }
+        return r;
+}
+
+static int decide(const struct hn_adoption *adoption, struct hn_ledger *ledger, const struct hn_resident *resident,
+                  struct hn_decision **ret)
+{
+        const struct hn_scene_source source = { .with_pools = uses_pools(adoption->request) };
+        HN_SCENE struct hn_scene *scene = NULL;
+        HN_DECISION struct hn_decision *decision = NULL;
+        HN_FREE char *fault = NULL;
+        int r = hn_scene_open(adoption->root, &source, &scene, &fault);
+
+        if (r >= 0)
+                r = hn_scene_add_ledger(scene, adoption->root, ledger, adoption->request->uuid);
+        if (r >= 0)
+                r = hn_scene_decide(scene, &scene->situation, adoption->request, &decision);
+        if (r >= 0 && decision->verdict == HN_PLACED && resident->n_nodes)
+                r = decide_where_it_is(scene, adoption->request, resident, &decision);
+        if (r < 0)
+                return r;
+        *ret = HN_TAKE(decision);
+        return 0;
+}
+
+/* Without a figure, as without huge pages in it, nothing is known to be at home. */
+static bool is_at_home(const struct hn_request *request, const struct hn_resident *resident,
+                       hwloc_const_bitmap_t nodes)
+{
+        uint64_t all_kib = hn_resident_sum_kib(resident, NULL);
+
+        return !uses_pools(request) && all_kib &&
+               all_kib - hn_resident_sum_kib(resident, nodes) <= HN_KEEP_NARROW_KIB;
+}
+
+static int settle_memory(const struct hn_adoption *adoption, const struct hn_resident *resident,
+                         struct hn_placement *placement, char **reason)
+{
+        HN_BITMAP hwloc_bitmap_t nodes = NULL;
+        int r = hn_keep_nodes(adoption->request, placement, &nodes);
+
+        if (r < 0 || hwloc_bitmap_iszero(nodes) || is_at_home(adoption->request, resident, nodes))
+                return r;
+        hwloc_bitmap_zero(placement->memory_nodes);
+        return hn_text_add(reason, "its memory lies elsewhere still, so it is not confined");
+}
+
+static int new_entry(const struct hn_adoption *adoption, const struct hn_decision *decision,
+                     const struct hn_resident *resident, struct hn_entry **ret)
+{
+        HN_ENTRY struct hn_entry *entry = calloc(1, sizeof *entry);
+        int r = 0;
+
+        if (!entry)
+                return -ENOMEM;
+        entry->placement = hn_placement_copy(decision->placement);
+        entry->reason = strdup(decision->reason ? decision->reason : "");
+        if (!entry->placement || !entry->reason)
+                return -ENOMEM;
+        if (adoption->cgroup && adoption->cgroup->by_systemd) {
+                entry->unit = strdup(hn_guest_cgroup_unit(adoption->cgroup));
+                if (!entry->unit)
+                        return -ENOMEM;
+        }
+        entry->state = HN_ENTRY_STARTED;
+        entry->domain_id = adoption->request->id;
+        entry->pid = adoption->pid;
+        entry->start_ticks = adoption->start_ticks;
+        entry->managed = decision->verdict == HN_PLACED;
+        if (adoption->request->n_cells == 0)
+                r = hn_placement_fold(entry->placement);
+        if (r >= 0 && entry->managed)
+                r = settle_memory(adoption, resident, entry->placement, &entry->reason);
+        if (r < 0)
+                return r;
+        *ret = HN_TAKE(entry);
+        return 0;
+}
+
+int hn_adopt(const struct hn_adoption *adoption, struct hn_ledger *ledger, struct hn_entry **ret)
+{
+        HN_RESIDENT struct hn_resident resident = { 0 };
+        HN_DECISION struct hn_decision *decision = NULL;
+        HN_JSON struct json_object *explanation = NULL;
+        HN_ENTRY struct hn_entry *entry = NULL;
+        int r = bind_cells(adoption->request);
+
+        if (r >= 0 && adoption->cgroup && hn_resident_read(adoption->root, adoption->cgroup->scope, &resident) == -ENOMEM)
+                r = -ENOMEM;
+        if (r >= 0)
+                r = decide(adoption, ledger, &resident, &decision);
+        if (r >= 0)
+                r = new_entry(adoption, decision, &resident, &entry);
+        if (r >= 0)
+                r = hn_explain_json(adoption->request, decision, &explanation);
+        if (r >= 0)
+                r = hn_ledger_put(ledger, entry, json_object_to_json_string(explanation));
+        if (r < 0)
+                return r;
+        *ret = HN_TAKE(entry);
+        return 0;
+}

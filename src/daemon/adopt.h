@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A guest that runs and that the ledger does not know: nobody could place it at its start, or homenode came later.
+ */
+#pragma once
+
+#include "act/cpuset.h"
+#include "store/ledger.h"
+
+struct hn_adoption {
+        const struct hn_root *root;
+        struct hn_request *request;           /* of the live XML; what homenode bound becomes bound in it */
+        const struct hn_guest_cgroup *cgroup; /* NULL: none of its own */
+        int pid;
+        uint64_t start_ticks;
+};
+
+/* Decides and puts the entry into the ledger, whose lock is held: the home is where most of its memory is already, if
+ * the decision can be had there.  The memory set is placed only where no more than HN_KEEP_NARROW_KIB lies elsewhere;
+ * else it is left open, and its pages are another's business.  *ret: the entry, unmanaged where the guest is left to
+ * libvirt.  Errors of looking at the host, deciding, writing. */
+int hn_adopt(const struct hn_adoption *adoption, struct hn_ledger *ledger, struct hn_entry **ret);

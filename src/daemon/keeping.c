@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/keeping.h"
+
+#include <errno.h>
+#include <libvirt/virterror.h>
+
+#include "daemon/keeper.h"
+
+struct hn_keeping {
+        struct hn_work *work;
+        const struct hn_connection *connection;
+        struct hn_keeper *keeper;
+        struct hn_timer *sweep;
+        struct hn_readable *watch;
+};
+
+static int live_xml(void *data, const char *uuid, char **ret)
+{
+        struct hn_keeping *keeping = data;
+        bool gone = false;
+        HN_VIRDOMAIN virDomainPtr domain = hn_connection_domain(keeping->connection, uuid, &gone);
+        char *text;
+        int active;
+
+        if (!domain)
+                return gone ? -ENOENT : -ENOTCONN;
+        active = virDomainIsActive(domain);
+        if (active <= 0)
+                return active < 0 ? -ENOTCONN : -ENOENT;
+        text = virDomainGetXMLDesc(domain, 0);
+        if (!text)
+                return -ENOTCONN;
+        *ret = text;
+        return 0;
+}
+
+static void look_again(void *data, const char *uuid, unsigned wait_ms)
+{
+        struct hn_keeping *keeping = data;
+
+        (void) hn_work_mark_later(keeping->work, uuid, HN_LOOK_RUNNING, wait_ms);
+}
+
+static void on_work(void *data, const char *uuid, unsigned matters)
+{
+        struct hn_keeping *keeping = data;
+
+        if (matters & HN_LOOK_GONE)
+                hn_keeper_gone(keeping->keeper, uuid);
+        if (matters & HN_LOOK_RUNNING)
+                hn_keeper_look(keeping->keeper, uuid);
+}
+
+static void on_sweep(void *data)
+{
+        struct hn_keeping *keeping = data;
+
+        hn_keeper_sweep(keeping->keeper);
+}
+
+static void on_watch(void *data)
+{
+        struct hn_keeping *keeping = data;
+
+        hn_keeper_watched(keeping->keeper);
+}
+
+int hn_keeping_new(const struct hn_root *root, struct hn_work *work, const struct hn_connection *connection,
+                   struct hn_keeping **ret)
+{
+        HN_KEEPING struct hn_keeping *keeping = calloc(1, sizeof *keeping);
+        const struct hn_running_door door = { .data = keeping, .live_xml = live_xml, .again = look_again };
+        int r;
+
+        if (!keeping)
+                return -ENOMEM;
+        keeping->work = work;
+        keeping->connection = connection;
+        r = hn_keeper_new(root, &door, NULL, &keeping->keeper);
+        if (r >= 0)
+                r = hn_timer_new(on_sweep, keeping, &keeping->sweep);
+        if (r >= 0)
+                r = hn_readable_new(hn_keeper_fd(keeping->keeper), on_watch, keeping, &keeping->watch);
+        if (r >= 0)
+                r = hn_work_subscribe(work, HN_LOOK_RUNNING | HN_LOOK_GONE, on_work, keeping);
+        if (r < 0)
+                return r;
+        hn_timer_every(keeping->sweep, HN_SWEEP_MS);
+        *ret = HN_TAKE(keeping);
+        return 0;
+}
+
+void hn_keeping_free(struct hn_keeping *keeping)
+{
+        if (!keeping)
+                return;
+        hn_timer_free(keeping->sweep);
+        hn_readable_free(keeping->watch);
+        hn_keeper_free(keeping->keeper);
+        free(keeping);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "unit/support/kept.h"
+
+#include <ftw.h>
+#include <sys/inotify.h>
+
+#include "act/scope.h"
+#include "model/text.h"
+#include "unit/support/host-tree.h"
+
+static const struct guest_plan web = { .unit = WEB_UNIT, .confined = "4-5", .all = "0-7", .nodes = "2" };
+
+static int live_xml(void *data, const char *uuid, char **ret)
+{
+        struct kept *kept = data;
+        (void) uuid;
+
+        if (kept->xml_error)
+                return kept->xml_error;
+        if (!kept->xml)
+                return -ENOENT;
+        *ret = strdup(kept->xml);
+        return *ret ? 0 : -ENOMEM;
+}
+
+static void again(void *data, const char *uuid, unsigned wait_ms)
+{
+        struct kept *kept = data;
+
+        kept->asked++;
+        kept->last_wait_ms = wait_ms;
+        (void) snprintf(kept->last_uuid, sizeof kept->last_uuid, "%s", uuid);
+}
+
+void kept_set_xml(struct kept *kept, const char *elements)
+{
+        free(kept->xml);
+        kept->xml = hn_text_print("<domain type='kvm' id='7'><name>web</name><uuid>" UUID_A "</uuid>"
+                                  "<memory unit='KiB'>1048576</memory><vcpu>2</vcpu>%s"
+                                  "<os><type arch='x86_64' machine='q35'>hvm</type></os></domain>", elements);
+        assert_non_null(kept->xml);
+}
+
+void kept_make(struct kept *kept)
+{
+        const struct hn_running_door door = { .data = kept, .live_xml = live_xml, .again = again };
+
+        *kept = (struct kept) { 0 };
+        tree_make(&kept->tree);
+        host_tree_put(&kept->tree, 4, 2, 1);
+        guest_put_cgroups(&kept->tree, &web);
+        tree_put(&kept->tree, "/sys/fs/cgroup/machine.slice/cpuset.mems.effective", "0-3\n");
+        guest_put_process(&kept->tree, WEB_UNIT, "web", WEB_PID, WEB_TICKS);
+        tree_put(&kept->tree, "/proc/sys/kernel/random/boot_id", BOOT_ID "\n");
+        tree_put(&kept->tree, "/sys/devices/system/cpu/possible", "0-15\n");
+        tree_put(&kept->tree, "/sys/devices/system/node/possible", "0-3\n");
+        kept_set_xml(kept, "");
+        assert_int_equal(hn_keeper_new(&kept->tree.root, &door, NULL, &kept->keeper), 0);
+}
+
+void kept_remove(struct kept *kept)
+{
+        hn_keeper_free(kept->keeper);
+        free(kept->xml);
+        tree_remove(&kept->tree);
+}
+
+void kept_put_entry(struct kept *kept, enum hn_entry_state state, bool dropin)
+{
+        HN_ENTRY struct hn_entry *entry = make_entry(UUID_A, "web");
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+        hwloc_bitmap_t cpus = entry->placement->cells[0].cpus;
+
+        hwloc_bitmap_zero(cpus);
+        hwloc_bitmap_set_range(cpus, 4, 5);
+        hwloc_bitmap_copy(entry->placement->emulator_cpus, cpus);
+        hwloc_bitmap_set(entry->placement->memory_nodes, 2);
+        entry->state = state;
+        entry->unit = strdup(WEB_UNIT);
+        if (state == HN_ENTRY_STARTED) {
+                entry->pid = WEB_PID;
+                entry->start_ticks = WEB_TICKS;
+        }
+        assert_int_equal(hn_ledger_open(&kept->tree.root, NULL, &ledger), 0);
+        assert_int_equal(hn_ledger_lock(ledger, 1000000), 0);
+        assert_int_equal(hn_ledger_put(ledger, entry, NULL), 0);
+        if (dropin)
+                assert_int_equal(hn_dropin_write(&kept->tree.root, WEB_UNIT, NULL, entry->placement->memory_nodes), 0);
+}
+
+struct hn_entry *kept_entry(struct kept *kept)
+{
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+        struct hn_entry *entry = NULL;
+
+        assert_int_equal(hn_ledger_open(&kept->tree.root, NULL, &ledger), 0);
+        return hn_ledger_get(ledger, UUID_A, &entry) >= 0 ? entry : NULL;
+}
+
+void kept_open_scope(struct kept *kept)
+{
+        tree_put(&kept->tree, GUEST_SCOPE(WEB_UNIT) "/cpuset.cpus", "0-15\n");
+}
+
+static int counting = -1; /* nftw has no room for it */
+
+static int watch_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+        (void) st;
+        (void) ftw;
+        if (type == FTW_D)
+                assert_true(inotify_add_watch(counting, path, IN_MODIFY | IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVE |
+                                              IN_ATTRIB) >= 0);
+        return 0;
+}
+
+int kept_count_writes(struct kept *kept)
+{
+        counting = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+        assert_true(counting >= 0);
+        assert_int_equal(nftw(kept->tree.path, watch_one, 16, FTW_PHYS), 0);
+        return counting;
+}
+
+unsigned kept_writes(int fd)
+{
+        union {
+                struct inotify_event event;
+                char bytes[65536];
+        } buffer;
+        unsigned writes = 0;
+        ssize_t n;
+
+        while ((n = read(fd, buffer.bytes, sizeof buffer.bytes)) > 0)
+                for (ssize_t at = 0; at < n; writes++) {
+                        struct inotify_event event;
+
+                        memcpy(&event, buffer.bytes + at, sizeof event);
+                        at += (ssize_t) (sizeof event + event.len);
+                }
+        return writes;
+}
