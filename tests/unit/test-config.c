@@ -10,21 +10,6 @@
 #define DROPIN(name) MAIN ".d/" name
 #define BELOW_ROOT(path) (&(path)[1])
 
-static int setup(void **state)
-{
-        static struct tree tree;
-
-        tree_make(&tree);
-        *state = &tree;
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        tree_remove(*state);
-        return 0;
-}
-
 static struct hn_policy load(struct tree *tree, char **ret_faults)
 {
         struct hn_policy policy;
@@ -238,16 +223,16 @@ static void reads_only_so_much(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(gives_the_defaults_without_files, setup, teardown),
-                cmocka_unit_test_setup_teardown(reads_every_key, setup, teardown),
-                cmocka_unit_test_setup_teardown(lays_dropins_over_it_by_name, setup, teardown),
-                cmocka_unit_test_setup_teardown(passes_over_a_broken_file_and_names_it, setup, teardown),
-                cmocka_unit_test_setup_teardown(passes_over_wrong_values_and_names_them, setup, teardown),
-                cmocka_unit_test_setup_teardown(names_what_it_does_not_know, setup, teardown),
-                cmocka_unit_test_setup_teardown(names_faults_once_in_a_section_begun_twice, setup, teardown),
-                cmocka_unit_test_setup_teardown(is_stopped_by_no_kind_of_file, setup, teardown),
-                cmocka_unit_test_setup_teardown(says_only_so_much, setup, teardown),
-                cmocka_unit_test_setup_teardown(reads_only_so_much, setup, teardown),
+                cmocka_unit_test_setup_teardown(gives_the_defaults_without_files, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(reads_every_key, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(lays_dropins_over_it_by_name, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(passes_over_a_broken_file_and_names_it, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(passes_over_wrong_values_and_names_them, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(names_what_it_does_not_know, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(names_faults_once_in_a_section_begun_twice, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(is_stopped_by_no_kind_of_file, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(says_only_so_much, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(reads_only_so_much, tree_setup, tree_teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

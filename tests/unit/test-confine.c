@@ -21,12 +21,6 @@ static int setup(void **state)
         return 0;
 }
 
-static int teardown(void **state)
-{
-        tree_remove(*state);
-        return 0;
-}
-
 static struct hn_placement *on_node_2(void)
 {
         struct hn_placement *placement = hn_placement_new();
@@ -109,7 +103,7 @@ static void goes_on_after_a_failure_and_says_so(void **state)
         assert_list_file(tree, SCOPE "/cpuset.cpus", "0-7");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, tree_teardown)
 
 int main(void)
 {

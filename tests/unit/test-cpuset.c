@@ -14,21 +14,6 @@
 #define LEGACY "/machine/qemu-1-x.libvirt-qemu"
 #define VCPU SCOPE "/libvirt/vcpu0"
 
-static int setup(void **state)
-{
-        static struct tree tree;
-
-        tree_make(&tree);
-        *state = &tree;
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        tree_remove(*state);
-        return 0;
-}
-
 static void finds_the_cgroups_of_every_layout(void **state)
 {
         static const struct {
@@ -65,7 +50,7 @@ static void finds_the_cgroups_of_every_layout(void **state)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
                 HN_GUEST_CGROUP struct hn_guest_cgroup *cgroup = NULL;
 
-                assert_int_equal(setup(state), 0);
+                assert_int_equal(tree_setup(state), 0);
                 struct tree *tree = *state;
                 tree_put(tree, "/proc/42/cgroup", cases[i].own);
                 assert_int_equal(hn_root_mkdir(&tree->root, 0755, "%s/emulator", cases[i].made), 0);
@@ -73,7 +58,7 @@ static void finds_the_cgroups_of_every_layout(void **state)
                 assert_string_equal(cgroup->scope, cases[i].scope);
                 assert_string_equal(cgroup->threads, cases[i].threads);
                 assert_int_equal(cgroup->by_systemd, cases[i].by_systemd);
-                assert_int_equal(teardown(state), 0);
+                assert_int_equal(tree_teardown(state), 0);
         }
 }
 
@@ -278,14 +263,14 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(finds_the_cgroups_of_every_layout),
-                cmocka_unit_test_setup_teardown(finds_the_unified_tree_of_a_hybrid_host, setup, teardown),
-                cmocka_unit_test_setup_teardown(finds_nothing_where_no_guest_is, setup, teardown),
-                cmocka_unit_test_setup_teardown(writes_a_set_only_where_it_differs, setup, teardown),
-                cmocka_unit_test_setup_teardown(reads_back_what_is_in_force, setup, teardown),
-                cmocka_unit_test_setup_teardown(opens_a_scope_with_a_full_list, setup, teardown),
-                cmocka_unit_test_setup_teardown(lists_threads, setup, teardown),
-                cmocka_unit_test_setup_teardown(refuses_lists_of_anything_else, setup, teardown),
-                cmocka_unit_test_setup_teardown(sets_the_affinity_of_threads_that_live, setup, teardown),
+                cmocka_unit_test_setup_teardown(finds_the_unified_tree_of_a_hybrid_host, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(finds_nothing_where_no_guest_is, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(writes_a_set_only_where_it_differs, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(reads_back_what_is_in_force, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(opens_a_scope_with_a_full_list, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(lists_threads, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(refuses_lists_of_anything_else, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(sets_the_affinity_of_threads_that_live, tree_setup, tree_teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,22 +12,6 @@
 #define CPU "/sys/devices/system/cpu"
 #define NODE "/sys/devices/system/node"
 
-static int make(void **state)
-{
-        static struct tree tree;
-
-        tree_make(&tree);
-        host_tree_put(&tree, 2, 2, 2);
-        *state = &tree;
-        return 0;
-}
-
-static int clean(void **state)
-{
-        tree_remove(*state);
-        return 0;
-}
-
 static struct hn_host *look(struct tree *tree)
 {
         struct hn_host *host = NULL;
@@ -201,17 +185,19 @@ static void a_record_does_not_stand_in_for_a_missing_host(void **state)
         assert_null(host);
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, host_tree_setup, tree_teardown)
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(the_second_look_takes_the_record, make, clean),
-                cmocka_unit_test_setup_teardown(figures_are_read_each_time, make, clean),
-                cmocka_unit_test_setup_teardown(without_pools_their_free_pages_are_not_read, make, clean),
-                cmocka_unit_test_setup_teardown(what_the_record_depends_on_makes_it_anew, make, clean),
-                cmocka_unit_test_setup_teardown(an_odd_record_is_made_anew, make, clean),
-                cmocka_unit_test_setup_teardown(no_room_for_the_record_is_no_failure, make, clean),
-                cmocka_unit_test_setup_teardown(without_a_boot_id_nothing_is_recorded, make, clean),
-                cmocka_unit_test_setup_teardown(a_record_does_not_stand_in_for_a_missing_host, make, clean),
+                TEST(the_second_look_takes_the_record),
+                TEST(figures_are_read_each_time),
+                TEST(without_pools_their_free_pages_are_not_read),
+                TEST(what_the_record_depends_on_makes_it_anew),
+                TEST(an_odd_record_is_made_anew),
+                TEST(no_room_for_the_record_is_no_failure),
+                TEST(without_a_boot_id_nothing_is_recorded),
+                TEST(a_record_does_not_stand_in_for_a_missing_host),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

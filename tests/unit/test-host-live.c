@@ -10,23 +10,6 @@
 #define NODE "/sys/devices/system/node"
 #define CGROUP "/sys/fs/cgroup"
 
-/* Two nodes of two cores of two threads: CPUs 0-1,4-5 and 2-3,6-7. */
-static int make(void **state)
-{
-        static struct tree tree;
-
-        tree_make(&tree);
-        host_tree_put(&tree, 2, 2, 2);
-        *state = &tree;
-        return 0;
-}
-
-static int clean(void **state)
-{
-        tree_remove(*state);
-        return 0;
-}
-
 static struct hn_host *look(struct tree *tree)
 {
         struct hn_host *host = NULL;
@@ -267,21 +250,22 @@ static void lists_alone_make_cores_of_single_threads(void **state)
         tree_remove(&bare);
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, host_tree_setup, tree_teardown)
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(nodes_cores_and_caches_are_those_of_sysfs, make, clean),
-                cmocka_unit_test_setup_teardown(cache_that_can_go_counts_as_free, make, clean),
-                cmocka_unit_test_setup_teardown(pools_are_counted_per_node, make, clean),
-                cmocka_unit_test_setup_teardown(isolated_and_offline_cpus_are_not_for_guests, make, clean),
-                cmocka_unit_test_setup_teardown(machine_slice_says_what_is_allowed, make, clean),
-                cmocka_unit_test_setup_teardown(empty_and_odd_sets_say_nothing, make, clean),
-                cmocka_unit_test_setup_teardown(a_node_with_isolated_cpus_only_is_no_home, make, clean),
-                cmocka_unit_test_setup_teardown(cpulist_tells_whose_the_cpus_are, make, clean),
-                cmocka_unit_test_setup_teardown(cpus_without_memory_count_to_the_nearest_home, make, clean),
-                cmocka_unit_test_setup_teardown(devices_are_found_where_sysfs_puts_them, make, clean),
-                cmocka_unit_test_setup_teardown(a_broken_distance_row_spoils_no_more_than_distances, make,
-                                                clean),
+                TEST(nodes_cores_and_caches_are_those_of_sysfs),
+                TEST(cache_that_can_go_counts_as_free),
+                TEST(pools_are_counted_per_node),
+                TEST(isolated_and_offline_cpus_are_not_for_guests),
+                TEST(machine_slice_says_what_is_allowed),
+                TEST(empty_and_odd_sets_say_nothing),
+                TEST(a_node_with_isolated_cpus_only_is_no_home),
+                TEST(cpulist_tells_whose_the_cpus_are),
+                TEST(cpus_without_memory_count_to_the_nearest_home),
+                TEST(devices_are_found_where_sysfs_puts_them),
+                TEST(a_broken_distance_row_spoils_no_more_than_distances),
                 cmocka_unit_test(a_root_without_sysfs_is_no_host),
                 cmocka_unit_test(lists_alone_make_cores_of_single_threads),
         };

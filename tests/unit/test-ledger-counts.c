@@ -5,29 +5,12 @@
 #include "store/ledger.h"
 
 #include "model/clock.h"
-#include "unit/support/entry.h"
-#include "unit/support/tree.h"
+#include "unit/support/ledger.h"
 
 #define OTHER_BOOT "99999999-2222-4333-8444-555555555555"
 #define STAT(start) "4711 (qemu-system-x86) S 1 1 1 0 -1 4194560 1 0 0 0 1 1 0 0 20 0 5 0 " start " 1 1\n"
 #define UNIT "machine-qemu\\x2d7\\x2dweb.scope"
 #define NOW_US UINT64_C(1000000000)
-
-static int setup(void **state)
-{
-        static struct tree tree;
-
-        tree_make(&tree);
-        tree_put(&tree, "/proc/sys/kernel/random/boot_id", BOOT_ID "\n");
-        *state = &tree;
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        tree_remove(*state);
-        return 0;
-}
 
 static bool counts(struct tree *tree, const struct hn_entry *entry)
 {
@@ -208,12 +191,12 @@ static void tells_a_guest_by_its_scope(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(counts_a_guest_while_its_qemu_lives, setup, teardown),
-                cmocka_unit_test_setup_teardown(counts_a_reservation_for_two_minutes, setup, teardown),
-                cmocka_unit_test_setup_teardown(counts_a_slow_start_while_it_is_under_way, setup, teardown),
-                cmocka_unit_test_setup_teardown(follows_no_name_elsewhere, setup, teardown),
-                cmocka_unit_test_setup_teardown(clears_what_no_longer_counts_under_the_lock, setup, teardown),
-                cmocka_unit_test_setup_teardown(tells_a_guest_by_its_scope, setup, teardown),
+                cmocka_unit_test_setup_teardown(counts_a_guest_while_its_qemu_lives, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(counts_a_reservation_for_two_minutes, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(counts_a_slow_start_while_it_is_under_way, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(follows_no_name_elsewhere, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(clears_what_no_longer_counts_under_the_lock, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(tells_a_guest_by_its_scope, ledger_setup, tree_teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,41 +8,15 @@
 
 #include "model/clock.h"
 #include "store/entry-words.h"
-#include "unit/support/entry.h"
-#include "unit/support/tree.h"
+#include "unit/support/ledger.h"
 
 #define INDEX "/run/homenode/ledger.index"
 #define GUESTS 20u /* more than the slack */
 #define LATER (hn_stamp_now_ns() + UINT64_C(1000000000))
 
-static int setup(void **state)
-{
-        static struct tree tree;
-
-        tree_make(&tree);
-        tree_put(&tree, "/proc/sys/kernel/random/boot_id", BOOT_ID "\n");
-        *state = &tree;
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        tree_remove(*state);
-        return 0;
-}
-
 static void uuid_of(unsigned i, char uuid[HN_UUID_LENGTH + 1])
 {
         (void) snprintf(uuid, HN_UUID_LENGTH + 1, "%08x-4e5f-4a6b-8c7d-00000000000a", i);
-}
-
-static struct hn_ledger *open_locked(struct tree *tree)
-{
-        struct hn_ledger *ledger = NULL;
-
-        assert_int_equal(hn_ledger_open(&tree->root, NULL, &ledger), 0);
-        assert_int_equal(hn_ledger_lock(ledger, 0), 0);
-        return ledger;
 }
 
 static void put(struct hn_ledger *ledger, unsigned i, const char *name)
@@ -65,7 +39,7 @@ static void settle(void)
 /* A ledger of so many guests named "web" with its index. */
 static struct hn_ledger *indexed(struct tree *tree)
 {
-        struct hn_ledger *ledger = open_locked(tree);
+        struct hn_ledger *ledger = ledger_locked(tree);
         struct hn_entry **entries = NULL;
         size_t n = 0;
 
@@ -171,7 +145,7 @@ static void reads_files_that_changed(void **state)
 static void leaves_out_what_may_change_within_a_tick(void **state)
 {
         struct tree *tree = *state;
-        HN_LEDGER struct hn_ledger *ledger = open_locked(tree);
+        HN_LEDGER struct hn_ledger *ledger = ledger_locked(tree);
         const struct hn_stamp stamp = { .changed_ns = UINT64_C(5000000000) };
 
         for (unsigned i = 0; i < GUESTS; i++)
@@ -190,7 +164,7 @@ static void still_asks_whether_entries_count(void **state)
 
         hn_ledger_close(HN_TAKE(ledger));
         tree_put(tree, "/proc/sys/kernel/random/boot_id", "99999999-2222-4333-8444-555555555555\n");
-        ledger = open_locked(tree);
+        ledger = ledger_locked(tree);
         assert_names(ledger, 0, 0);
         assert_false(hn_root_exists(&tree->root, "/run/homenode/ledger/00000000-4e5f-4a6b-8c7d-00000000000a.json"));
 }
@@ -347,12 +321,12 @@ static void survives_any_word(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(takes_unchanged_files_from_the_index, setup, teardown),
-                cmocka_unit_test_setup_teardown(reads_files_that_changed, setup, teardown),
-                cmocka_unit_test_setup_teardown(leaves_out_what_may_change_within_a_tick, setup, teardown),
-                cmocka_unit_test_setup_teardown(still_asks_whether_entries_count, setup, teardown),
-                cmocka_unit_test_setup_teardown(is_written_under_the_lock_only, setup, teardown),
-                cmocka_unit_test_setup_teardown(counts_for_nothing_when_odd, setup, teardown),
+                cmocka_unit_test_setup_teardown(takes_unchanged_files_from_the_index, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(reads_files_that_changed, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(leaves_out_what_may_change_within_a_tick, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(still_asks_whether_entries_count, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(is_written_under_the_lock_only, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(counts_for_nothing_when_odd, ledger_setup, tree_teardown),
                 cmocka_unit_test(keeps_all_members),
                 cmocka_unit_test(refuses_a_node_promised_twice),
                 cmocka_unit_test(survives_any_word),

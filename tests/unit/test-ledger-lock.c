@@ -17,21 +17,6 @@
 #define BUDGET 40u /* entries of one promise each */
 #define ROUNDS 40
 
-static int setup(void **state)
-{
-        static struct tree tree;
-
-        tree_make(&tree);
-        *state = &tree;
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        tree_remove(*state);
-        return 0;
-}
-
 static void pause_us(long us)
 {
         const struct timespec pause_time = { .tv_nsec = us * 1000 };
@@ -240,10 +225,10 @@ static void survives_the_death_of_a_writer(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(waits_for_the_lock_no_longer_than_told, setup, teardown),
-                cmocka_unit_test_setup_teardown(unlocks_for_others_in_the_same_process, setup, teardown),
-                cmocka_unit_test_setup_teardown(promises_nothing_twice, setup, teardown),
-                cmocka_unit_test_setup_teardown(survives_the_death_of_a_writer, setup, teardown),
+                cmocka_unit_test_setup_teardown(waits_for_the_lock_no_longer_than_told, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(unlocks_for_others_in_the_same_process, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(promises_nothing_twice, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(survives_the_death_of_a_writer, tree_setup, tree_teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

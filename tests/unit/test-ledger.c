@@ -8,48 +8,12 @@
 #include <sys/stat.h>
 
 #include "model/clock.h"
-#include "unit/support/entry.h"
-#include "unit/support/tree.h"
+#include "unit/support/ledger.h"
 
 #define FOLDER "/run/homenode/ledger/"
 #define UUID_N "0a1b2c3d-4e5f-4a6b-8c7d-00000000000"
 #define BELOW_ROOT(path) (&(path)[1])
 #define FILE_OF(uuid) FOLDER uuid ".json"
-
-static int setup(void **state)
-{
-        static struct tree tree;
-
-        tree_make(&tree);
-        tree_put(&tree, "/proc/sys/kernel/random/boot_id", BOOT_ID "\n");
-        *state = &tree;
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        tree_remove(*state);
-        return 0;
-}
-
-static struct hn_ledger *open_locked(struct tree *tree)
-{
-        struct hn_ledger *ledger = NULL;
-
-        assert_int_equal(hn_ledger_open(&tree->root, NULL, &ledger), 0);
-        assert_int_equal(hn_ledger_lock(ledger, 0), 0);
-        return ledger;
-}
-
-static size_t count(struct hn_ledger *ledger)
-{
-        struct hn_entry **entries = NULL;
-        size_t n = 0;
-
-        assert_int_equal(hn_ledger_load(ledger, &entries, &n), 0);
-        hn_entries_free(entries, n);
-        return n;
-}
 
 static mode_t mode_of(struct tree *tree, const char *path)
 {
@@ -69,7 +33,7 @@ static void takes_only_uuids_as_file_names(void **state)
                 "0a1b2c3d-4e5f-4a6b-8c7d-0000000000\n0",
         };
         struct tree *tree = *state;
-        HN_LEDGER struct hn_ledger *ledger = open_locked(tree);
+        HN_LEDGER struct hn_ledger *ledger = ledger_locked(tree);
         char uuid[HN_UUID_LENGTH + 1] = "";
 
         for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -93,7 +57,7 @@ static void takes_only_uuids_as_file_names(void **state)
 static void gives_back_what_was_put(void **state)
 {
         struct tree *tree = *state;
-        HN_LEDGER struct hn_ledger *ledger = open_locked(tree);
+        HN_LEDGER struct hn_ledger *ledger = ledger_locked(tree);
         HN_ENTRY struct hn_entry *entry = make_entry(UUID_A, "web (\"1\")\\"), *got = NULL;
         HN_FREE char *why = NULL;
         uint64_t before_us = hn_boottime_us();
@@ -131,7 +95,7 @@ static void gives_back_what_was_put(void **state)
 static void keeps_absent_members_absent(void **state)
 {
         struct tree *tree = *state;
-        HN_LEDGER struct hn_ledger *ledger = open_locked(tree);
+        HN_LEDGER struct hn_ledger *ledger = ledger_locked(tree);
         static const char upper[] = "0A1B2C3D-4E5F-4A6B-8C7D-00000000000A";
         HN_ENTRY struct hn_entry *entry = make_entry(upper, "web"), *got = NULL;
         char *why = NULL;
@@ -153,7 +117,7 @@ static void keeps_absent_members_absent(void **state)
 static void gives_them_in_order(void **state)
 {
         struct tree *tree = *state;
-        HN_LEDGER struct hn_ledger *ledger = open_locked(tree);
+        HN_LEDGER struct hn_ledger *ledger = ledger_locked(tree);
         struct hn_entry **entries = NULL;
         size_t n = 0;
 
@@ -174,7 +138,7 @@ static void gives_them_in_order(void **state)
 static void removes_entry_and_explanation_once(void **state)
 {
         struct tree *tree = *state;
-        HN_LEDGER struct hn_ledger *ledger = open_locked(tree);
+        HN_LEDGER struct hn_ledger *ledger = ledger_locked(tree);
         HN_ENTRY struct hn_entry *entry = make_entry(UUID_A, "web"), *got = NULL;
         char *why = NULL;
 
@@ -185,18 +149,18 @@ static void removes_entry_and_explanation_once(void **state)
         assert_int_equal(hn_ledger_explanation(ledger, UUID_A, &why), 0);
         assert_string_equal(why, "first");
         free(why);
-        assert_int_equal(count(ledger), 1);
+        assert_int_equal(ledger_count(ledger), 1);
         assert_int_equal(hn_ledger_remove(ledger, UUID_A), 0);
         assert_int_equal(hn_ledger_remove(ledger, UUID_A), 0);
         assert_int_equal(hn_ledger_get(ledger, UUID_A, &got), -ENOENT);
         assert_int_equal(hn_ledger_explanation(ledger, UUID_A, &why), -ENOENT);
-        assert_int_equal(count(ledger), 0);
+        assert_int_equal(ledger_count(ledger), 0);
 }
 
 static void refuses_what_it_could_not_read_back(void **state)
 {
         struct tree *tree = *state;
-        HN_LEDGER struct hn_ledger *ledger = open_locked(tree);
+        HN_LEDGER struct hn_ledger *ledger = ledger_locked(tree);
         HN_ENTRY struct hn_entry *text = make_entry(UUID_A, "web"), *path = make_entry(UUID_A, "web");
         HN_ENTRY struct hn_entry *large = make_entry(UUID_A, "web");
 
@@ -209,7 +173,7 @@ static void refuses_what_it_could_not_read_back(void **state)
         memset(large->reason, 'x', HN_ENTRY_LIMIT);
         large->reason[HN_ENTRY_LIMIT] = '\0';
         assert_int_equal(hn_ledger_put(ledger, large, NULL), -EFBIG);
-        assert_int_equal(count(ledger), 0);
+        assert_int_equal(ledger_count(ledger), 0);
 
         hn_ledger_unlock(ledger);
         HN_ENTRY struct hn_entry *entry = make_entry(UUID_A, "web");
@@ -231,7 +195,7 @@ static char *good_text(const char *uuid)
 static void passes_over_all_that_is_no_entry(void **state)
 {
         struct tree *tree = *state;
-        HN_LEDGER struct hn_ledger *ledger = open_locked(tree);
+        HN_LEDGER struct hn_ledger *ledger = ledger_locked(tree);
         HN_FREE char *a = good_text(UUID_A), *large = malloc(HN_ENTRY_LIMIT + 2);
         struct hn_entry **entries = NULL, *got = NULL;
         size_t n = 0;
@@ -356,7 +320,7 @@ static void uses_a_given_folder_as_it_is(void **state)
         HN_FREE char *old = replaced(text, "1111-", "2222-");
         tree_put(tree, "/given/" UUID_B ".json", old);
         tree_put(tree, "/given/." UUID_B ".json.1.tmp", "mine");
-        assert_int_equal(count(ledger), 2);
+        assert_int_equal(ledger_count(ledger), 2);
         assert_true(hn_root_exists(&tree->root, "/given/" UUID_B ".json"));
         assert_true(hn_root_exists(&tree->root, "/given/.%s.json.1.tmp", UUID_B));
 }
@@ -374,7 +338,7 @@ static void reads_a_copy_of_its_own_folder(void **state)
         tree_put(tree, "/copy/explain/" UUID_A ".json", "why");
         assert_true(asprintf(&dir, "%s/copy", tree->path) > 0);
         assert_int_equal(hn_ledger_open(&tree->root, dir, &ledger), 0);
-        assert_int_equal(count(ledger), 1);
+        assert_int_equal(ledger_count(ledger), 1);
         assert_int_equal(hn_ledger_explanation(ledger, UUID_A, &explanation), 0);
         assert_string_equal(explanation, "why");
 }
@@ -399,24 +363,24 @@ static void says_where_it_cannot_be(void **state)
         assert_int_equal(hn_root_remove(&tree->root, "/run/homenode/lock"), 0);
         assert_int_equal(hn_root_mkdir(&tree->root, 0700, "/run/homenode/lock"), 0);
         assert_int_equal(hn_ledger_lock(odd, 0), -EISDIR);
-        assert_int_equal(count(odd), 0);
+        assert_int_equal(ledger_count(odd), 0);
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(takes_only_uuids_as_file_names, setup, teardown),
-                cmocka_unit_test_setup_teardown(gives_back_what_was_put, setup, teardown),
-                cmocka_unit_test_setup_teardown(keeps_absent_members_absent, setup, teardown),
-                cmocka_unit_test_setup_teardown(gives_them_in_order, setup, teardown),
-                cmocka_unit_test_setup_teardown(removes_entry_and_explanation_once, setup, teardown),
-                cmocka_unit_test_setup_teardown(refuses_what_it_could_not_read_back, setup, teardown),
-                cmocka_unit_test_setup_teardown(passes_over_all_that_is_no_entry, setup, teardown),
+                cmocka_unit_test_setup_teardown(takes_only_uuids_as_file_names, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(gives_back_what_was_put, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(keeps_absent_members_absent, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(gives_them_in_order, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(removes_entry_and_explanation_once, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(refuses_what_it_could_not_read_back, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(passes_over_all_that_is_no_entry, ledger_setup, tree_teardown),
                 cmocka_unit_test(refuses_every_cut_of_an_entry),
                 cmocka_unit_test(refuses_wrong_members),
-                cmocka_unit_test_setup_teardown(uses_a_given_folder_as_it_is, setup, teardown),
-                cmocka_unit_test_setup_teardown(reads_a_copy_of_its_own_folder, setup, teardown),
-                cmocka_unit_test_setup_teardown(says_where_it_cannot_be, setup, teardown),
+                cmocka_unit_test_setup_teardown(uses_a_given_folder_as_it_is, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(reads_a_copy_of_its_own_folder, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(says_where_it_cannot_be, ledger_setup, tree_teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,21 +8,6 @@
 #define FIELDS(flags, start) \
         " S 1 1 1 1 1 " flags " 1 1 1 1 1 1 1 1 1 1 1 1 " start " 1 1\n"
 
-static int setup(void **state)
-{
-        static struct tree tree;
-
-        tree_make(&tree);
-        *state = &tree;
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        tree_remove(*state);
-        return 0;
-}
-
 static void reads_behind_any_command_name(void **state)
 {
         static const char *const commands[] = { "qemu", "a b", "a) S 1 (b", ")", "", "x\ny" };
@@ -117,11 +102,11 @@ static void reads_this_process(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(reads_behind_any_command_name, setup, teardown),
-                cmocka_unit_test_setup_teardown(knows_threads_that_the_kernel_binds, setup, teardown),
-                cmocka_unit_test_setup_teardown(refuses_what_the_kernel_does_not_write, setup, teardown),
-                cmocka_unit_test_setup_teardown(finds_a_guests_process, setup, teardown),
-                cmocka_unit_test_setup_teardown(finds_the_process_of_any_name, setup, teardown),
+                cmocka_unit_test_setup_teardown(reads_behind_any_command_name, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(knows_threads_that_the_kernel_binds, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(refuses_what_the_kernel_does_not_write, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(finds_a_guests_process, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(finds_the_process_of_any_name, tree_setup, tree_teardown),
                 cmocka_unit_test(reads_this_process),
         };
 

@@ -7,21 +7,6 @@
 #include "unit/support/test.h"
 #include "unit/support/tree.h"
 
-static int setup(void **state)
-{
-        static struct tree tree;
-
-        tree_make(&tree);
-        *state = &tree;
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        tree_remove(*state);
-        return 0;
-}
-
 static void reads_below_the_tree(void **state)
 {
         struct tree *tree = *state;
@@ -149,7 +134,7 @@ static void takes_the_root_from_the_environment(void **state)
         assert_int_equal(hn_root_open("/nonexistent-root", &root), -ENOENT);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_setup, tree_teardown)
 
 int main(void)
 {

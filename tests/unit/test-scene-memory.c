@@ -5,8 +5,8 @@
  */
 #include "store/scene.h"
 
-#include "unit/support/entry.h"
 #include "unit/support/host-tree.h"
+#include "unit/support/ledger.h"
 #include "unit/support/scene.h"
 
 #define SCOPE "/sys/fs/cgroup/machine.slice/web.scope/memory.numa_stat"
@@ -14,32 +14,20 @@
 
 static int setup(void **state)
 {
-        static struct tree tree;
-
-        tree_make(&tree);
-        host_tree_put(&tree, 2, 4, 1);
-        tree_put(&tree, "/proc/sys/kernel/random/boot_id", BOOT_ID "\n");
-        *state = &tree;
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        tree_remove(*state);
+        (void) tree_setup(state);
+        host_tree_put(*state, 2, 4, 1);
         return 0;
 }
 
 static void put_guest(struct tree *tree, const char *uuid, unsigned node, uint64_t memory_kib, unsigned vcpus_milli,
                       const char *unit)
 {
-        HN_LEDGER struct hn_ledger *ledger = NULL;
+        HN_LEDGER struct hn_ledger *ledger = ledger_locked(tree);
         HN_ENTRY struct hn_entry *entry = make_entry(uuid, "web");
 
         entry->placement->promises[0] = (struct hn_promise) { node, memory_kib, 0, vcpus_milli };
         entry->state = HN_ENTRY_STARTED;
         entry->unit = unit ? strdup(unit) : NULL;
-        assert_int_equal(hn_ledger_open(&tree->root, NULL, &ledger), 0);
-        assert_int_equal(hn_ledger_lock(ledger, 0), 0);
         assert_int_equal(hn_ledger_put(ledger, entry, NULL), 0);
 }
 
@@ -175,12 +163,12 @@ static void never_gives_memory_twice(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(counts_what_a_guest_holds_once, setup, teardown),
-                cmocka_unit_test_setup_teardown(keeps_what_a_guest_has_not_touched, setup, teardown),
-                cmocka_unit_test_setup_teardown(counts_no_memory_that_was_not_promised, setup, teardown),
-                cmocka_unit_test_setup_teardown(takes_a_silent_guest_to_hold_its_promise, setup, teardown),
-                cmocka_unit_test_setup_teardown(counts_nothing_for_the_domain_itself, setup, teardown),
-                cmocka_unit_test_setup_teardown(never_gives_memory_twice, setup, teardown),
+                cmocka_unit_test_setup_teardown(counts_what_a_guest_holds_once, setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(keeps_what_a_guest_has_not_touched, setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(counts_no_memory_that_was_not_promised, setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(takes_a_silent_guest_to_hold_its_promise, setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(counts_nothing_for_the_domain_itself, setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(never_gives_memory_twice, setup, tree_teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

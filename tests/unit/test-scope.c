@@ -17,21 +17,6 @@
 #define N10 "nnnnnnnnnn"
 #define N50 N10 N10 N10 N10 N10
 
-static int setup(void **state)
-{
-        static struct tree tree;
-
-        tree_make(&tree);
-        *state = &tree;
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        tree_remove(*state);
-        return 0;
-}
-
 static void names_the_unit_as_libvirt_and_machined_do(void **state)
 {
         static const struct {
@@ -247,14 +232,14 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(names_the_unit_as_libvirt_and_machined_do),
                 cmocka_unit_test(foresees_no_name_without_an_id),
-                cmocka_unit_test_setup_teardown(writes_what_systemd_reads, setup, teardown),
-                cmocka_unit_test_setup_teardown(removes_its_own_file_alone, setup, teardown),
-                cmocka_unit_test_setup_teardown(takes_no_name_that_leads_elsewhere, setup, teardown),
-                cmocka_unit_test_setup_teardown(makes_no_sign_of_systemd_where_none_is, setup, teardown),
-                cmocka_unit_test_setup_teardown(fails_cleanly_where_the_folder_is_a_file, setup, teardown),
+                cmocka_unit_test_setup_teardown(writes_what_systemd_reads, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(removes_its_own_file_alone, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(takes_no_name_that_leads_elsewhere, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(makes_no_sign_of_systemd_where_none_is, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(fails_cleanly_where_the_folder_is_a_file, tree_setup, tree_teardown),
                 cmocka_unit_test(reads_version_texts),
-                cmocka_unit_test_setup_teardown(keeps_the_version_for_one_boot, setup, teardown),
-                cmocka_unit_test_setup_teardown(waits_no_longer_than_told, setup, teardown),
+                cmocka_unit_test_setup_teardown(keeps_the_version_for_one_boot, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(waits_no_longer_than_told, tree_setup, tree_teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

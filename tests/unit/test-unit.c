@@ -14,21 +14,6 @@
 #define WEB "machine-qemu\\x2d7\\x2dweb.scope"
 #define SECOND_US 1000000u
 
-static int setup(void **state)
-{
-        static struct tree tree;
-
-        tree_make(&tree);
-        *state = &tree;
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        tree_remove(*state);
-        return 0;
-}
-
 /* The bytes are those of systemd's own test of cpu_set_to_dbus: members 1, 3, 8 and 100 to 200. */
 static void sets_have_systemd_s_form(void **state)
 {
@@ -206,7 +191,7 @@ static void a_systemd_that_says_nothing_is_not_waited_for(void **state)
         assert_true(hn_unit_set(systemd, WEB, cpus, NULL, SECOND_US / 5) < 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_setup, tree_teardown)
 
 int main(void)
 {

@@ -187,3 +187,10 @@ void host_tree_put(struct tree *tree, unsigned nodes, unsigned cores, unsigned t
                 }
         }
 }
+
+int host_tree_setup(void **state)
+{
+        (void) tree_setup(state);
+        host_tree_put(*state, 2, 2, 2);
+        return 0;
+}

@@ -17,3 +17,7 @@ void host_tree_put_meminfo(struct tree *tree, unsigned node, unsigned long total
 
 /* A PCI function at 0000:BUS:00.0. */
 void host_tree_put_device(struct tree *tree, unsigned bus, const char *class_text, int node);
+
+/* cmocka's set-up of a tree with two nodes of two cores of two threads: CPUs 0-1,4-5 and 2-3,6-7.  It ends with
+ * tree_teardown. */
+int host_tree_setup(void **state);

@@ -40,3 +40,18 @@ void tree_remove(struct tree *tree)
         hn_root_close(&tree->root);
         assert_int_equal(nftw(tree->path, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
+
+int tree_setup(void **state)
+{
+        static struct tree tree;
+
+        tree_make(&tree);
+        *state = &tree;
+        return 0;
+}
+
+int tree_teardown(void **state)
+{
+        tree_remove(*state);
+        return 0;
+}

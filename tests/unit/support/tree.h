@@ -18,3 +18,8 @@ void tree_make(struct tree *tree);
 void tree_put(struct tree *tree, const char *path, const char *text);
 
 void tree_remove(struct tree *tree);
+
+/* cmocka's set-up and tear-down of an empty tree, which *state points at.  The tear-down is for all set-ups that make
+ * one. */
+int tree_setup(void **state);
+int tree_teardown(void **state);
