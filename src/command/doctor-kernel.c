@@ -32,9 +32,8 @@ int hn_check_balancing(const struct hn_patient *patient, struct hn_findings *fin
                 return hn_find(findings, HN_LEVEL_OK, "numa balancing", NULL, NULL,
                                "the kernel's NUMA balancing is %s", patient->n_homes < 2 ? "of no matter" : "off");
         return hn_find(findings, HN_LEVEL_NOTE, "numa balancing",
-                       "It takes pages away for a moment again and again to see who uses them. Guests that are at home gain "
-                       "nothing by it and lose a few percent; guests that are left to libvirt may gain. It does no harm to a "
-                       "placement.",
+                       "It takes pages away for a moment again and again to see who uses them. Guests that are at home pay "
+                       "for that with page faults and gain nothing; guests that are left to libvirt may gain.",
                        "echo 'kernel.numa_balancing = 0' >/etc/sysctl.d/90-numa-balancing.conf && "
                        "sysctl -p /etc/sysctl.d/90-numa-balancing.conf",
                        "the kernel's NUMA balancing is on");

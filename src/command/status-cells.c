@@ -59,7 +59,7 @@ static char *pin_title(const struct hn_pinned *pin)
         switch (*pin->what) {
         case 'v':
                 return pin->id >= 0 ? hn_text_print("vCPU %d", pin->id)
-                       : members    ? hn_text_print("vCPUs %s", members)
+                       : members    ? hn_text_print(strpbrk(members, ",-") ? "vCPUs %s" : "vCPU %s", members)
                                     : strdup("all other vCPUs");
         case 'i':
                 return hn_text_print("iothread %d", pin->id);
@@ -73,8 +73,10 @@ static char *pin_title(const struct hn_pinned *pin)
 static int add_pin(struct hn_table *table, const struct hn_pinned *pin)
 {
         bool memory = *pin->what == 'm' || *pin->what == 'c';
-        HN_FREE char *title = pin_title(pin), *set = hn_display_set(pin->set);
-        HN_FREE char *to = set ? hn_text_print("%s %s", memory ? "nodes" : "CPUs", set) : NULL;
+        HN_FREE char *title = pin_title(pin), *set = memory ? NULL : hn_display_set(pin->set);
+        HN_FREE char *to = memory ? hn_text_nodes(pin->set)
+                           : set  ? hn_text_print(strpbrk(set, ",-") ? "CPUs %s" : "CPU %s", set)
+                                  : NULL;
 
         if (!title || !to)
                 return -ENOMEM;

@@ -216,6 +216,14 @@ static bool has_unit(const struct hn_status *status, const char *unit)
         return false;
 }
 
+static bool is_guests(const char *unit)
+{
+        size_t length = strlen(unit), tail = strlen(UNIT_TAIL);
+
+        return strncmp(unit, UNIT_HEAD, strlen(UNIT_HEAD)) == 0 && length > strlen(UNIT_HEAD) + tail &&
+               strcmp(unit + length - tail, UNIT_TAIL) == 0;
+}
+
 /* "machine-qemu\x2d7\x2dweb.scope" is "web", as far as a unit's name keeps it. */
 static char *name_of_unit(const char *unit)
 {
@@ -228,11 +236,8 @@ static char *name_of_unit(const char *unit)
                 *to = dash ? '-' : *from;
                 from += dash ? 4 : 1;
         }
-        if (text) {
-                *to = '\0';
-                if (to - text > (ptrdiff_t) strlen(UNIT_TAIL))
-                        to[-(ptrdiff_t) strlen(UNIT_TAIL)] = '\0';
-        }
+        if (text)
+                to[-(ptrdiff_t) strlen(UNIT_TAIL)] = '\0';
         return text;
 }
 
@@ -270,8 +275,7 @@ int hn_status_read_guests(const struct hn_root *root, struct hn_status *status)
         for (size_t i = 0; r >= 0 && i < status->n_entries; i++)
                 r = add_entry(status, status->entries[i], &records);
         for (size_t i = 0; r >= 0 && i < living.n_scopes; i++)
-                if (strncmp(living.scopes[i], UNIT_HEAD, strlen(UNIT_HEAD)) == 0 &&
-                    !has_unit(status, living.scopes[i]))
+                if (is_guests(living.scopes[i]) && !has_unit(status, living.scopes[i]))
                         r = add_stranger(status, living.scopes[i], &records);
         for (size_t i = 0; r >= 0 && i < status->n_guests; i++)
                 r = read_memory(root, status->host, &status->guests[i]);

@@ -216,6 +216,12 @@ static int add_guest(struct hn_table *table, const struct hn_status *status, con
 /* Why there is no figure, or what is not in it: below the table, a line a guest. */
 static int print_notes(const struct hn_shown *shown, FILE *out)
 {
+        bool unknown = false;
+
+        for (size_t i = 0; i < shown->n_guests; i++)
+                unknown |= !shown->guests[i]->live;
+        if (unknown)
+                (void) fprintf(out, "?: what the user pinned is not known, libvirt's record of the guest can't be read\n");
         for (size_t i = 0; i < shown->n_guests; i++) {
                 HN_FREE char *safe = shown->guests[i]->unread ? hn_display_escape(shown->guests[i]->name) : NULL;
 

@@ -117,9 +117,11 @@ static void shows_guests_without_an_entry(void **state)
 
         set_up(&tree);
         tree_put(&tree, SLICE ALONE "/memory.numa_stat", "anon N0=1048576 N1=1048576\n");
+        tree_put(&tree, SLICE "machine-qemu\\x2d.scope/memory.numa_stat", "anon N0=1\n");
+        tree_put(&tree, SLICE "machine-qemu\\x2d9/memory.numa_stat", "anon N0=1\n");
         tree_put(&tree, SLICE "machine-lxc\\x2d3\\x2dbox.scope/memory.numa_stat", "anon N0=1\n");
         assert_int_equal(hn_status_read(&tree.root, 0, &status), 0);
-        assert_int_equal(status.n_guests, 2);
+        assert_int_equal(status.n_guests, 2); /* what is no guest's scope is none of them */
         const struct hn_guest_status *alone = find(&status, "alone-vm");
         assert_int_equal(alone->state, HN_GUEST_NOT_PLACED);
         assert_int_equal(hn_resident_kib(&alone->resident, 1), 1024);
