@@ -7,14 +7,16 @@
 #include "decide/explain.h"
 #include "model/json.h"
 
-int hn_hook_open_ledger(const struct hn_root *root, struct hn_ledger **ret)
+int hn_hook_open_ledger(const struct hn_guest *guest, struct hn_report *report, struct hn_ledger **ret)
 {
         HN_LEDGER struct hn_ledger *ledger = NULL;
-        int r = hn_ledger_open(root, NULL, &ledger);
+        int r = hn_ledger_open(guest->root, NULL, &ledger);
 
         if (r >= 0)
                 r = hn_ledger_lock(ledger, HN_LOCK_WAIT_US);
-        if (r >= 0)
+        if (r < 0)
+                hn_report_tell(report, "not placed: the ledger can't be had: %s", strerror(-r));
+        else
                 *ret = HN_TAKE(ledger);
         return r;
 }

@@ -13,8 +13,8 @@
  * takes hwloc tens of ms.  Faults of configuration and metadata, and what failed, are told in the report. */
 int hn_hook_look(const struct hn_guest *guest, struct hn_report *report, struct hn_scene **ret);
 
-/* Opened and locked.  Errors as hn_ledger_open and hn_ledger_lock. */
-int hn_hook_open_ledger(const struct hn_root *root, struct hn_ledger **ret);
+/* Opened and locked; that it can't be had is told.  Errors as hn_ledger_open and hn_ledger_lock. */
+int hn_hook_open_ledger(const struct hn_guest *guest, struct hn_report *report, struct hn_ledger **ret);
 
 /* Decides with the ledger's other guests in place; what failed is told.  The decision points into the scene. */
 int hn_hook_decide(const struct hn_guest *guest, struct hn_ledger *ledger, struct hn_scene *scene,

@@ -120,13 +120,8 @@ int hn_operation_prepare(const struct hn_guest *guest, struct hn_report *ret)
                 hn_report_tell(ret, "no scope can be foreseen");
         else if (hn_dropin_remove(guest->root, unit) < 0)
                 hn_report_tell(ret, "an old drop-in of %s can't be removed", unit);
-        if (hn_hook_look(guest, ret, &scene) < 0)
+        if (hn_hook_look(guest, ret, &scene) < 0 || hn_hook_open_ledger(guest, ret, &ledger) < 0)
                 return 0;
-        r = hn_hook_open_ledger(guest->root, &ledger);
-        if (r < 0) {
-                hn_report_tell(ret, "not placed: the ledger can't be had: %s", strerror(-r));
-                return 0;
-        }
         if (!guest->request->wishes.off && keep_reservation(ledger, guest, unit, &entry) >= 0)
                 return prepare_kept(guest, ledger, scene, entry, ret);
         (void) prepare_anew(guest, ledger, scene, unit, ret);
@@ -141,13 +136,8 @@ int hn_operation_filter(const struct hn_guest *guest, struct hn_report *ret)
         HN_ENTRY struct hn_entry *entry = NULL;
         int r;
 
-        if (hn_hook_look(guest, ret, &scene) < 0)
+        if (hn_hook_look(guest, ret, &scene) < 0 || hn_hook_open_ledger(guest, ret, &ledger) < 0)
                 return 0;
-        r = hn_hook_open_ledger(guest->root, &ledger);
-        if (r < 0) {
-                hn_report_tell(ret, "not placed: the ledger can't be had: %s", strerror(-r));
-                return 0;
-        }
         r = hn_hook_decide(guest, ledger, scene, ret, &decision);
         if (r < 0)
                 return 0;
