@@ -10,6 +10,7 @@
 
 #include "model/text.h"
 #include "store/copies.h"
+#include "store/living.h"
 
 #define CGROUP "/sys/fs/cgroup"
 #define STATUS_LIMIT (64u << 10)
@@ -76,7 +77,6 @@ static bool has_word(const char *text, const char *word)
         return false;
 }
 
-/* A level that is not there lacks nothing: machine.slice comes with the first guest. */
 static int check_controller(const struct hn_root *root, const char *file, struct hn_lacks *lacks)
 {
         HN_FREE char *line = NULL;
@@ -89,6 +89,16 @@ static int check_controller(const struct hn_root *root, const char *file, struct
         return add(lacks, "guests can't be confined to CPUs and nodes", "controller cpuset in %s", file);
 }
 
+/* systemd gives machine.slice its controllers when the first guest comes, which asks for them. */
+static int check_slice(const struct hn_root *root, struct hn_lacks *lacks)
+{
+        HN_LIVING struct hn_living living = { .proc = -1 };
+        int r = hn_living_read(root, &living);
+
+        return r < 0 || living.n_scopes == 0 ? r
+               : check_controller(root, CGROUP "/machine.slice/cgroup.controllers", lacks);
+}
+
 static int check_cgroups(const struct hn_root *root, struct hn_lacks *lacks)
 {
         int r;
@@ -97,9 +107,7 @@ static int check_cgroups(const struct hn_root *root, struct hn_lacks *lacks)
                 return add(lacks, "guests can't be confined to CPUs and nodes",
                            "the unified control group hierarchy (cgroup v2) on " CGROUP);
         r = check_controller(root, CGROUP "/cgroup.controllers", lacks);
-        if (r >= 0)
-                r = check_controller(root, CGROUP "/machine.slice/cgroup.controllers", lacks);
-        return r;
+        return r < 0 ? r : check_slice(root, lacks);
 }
 
 /* ---- others on this host, and folders */

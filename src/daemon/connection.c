@@ -40,22 +40,33 @@ static void mark(struct hn_connection *connection, virDomainPtr domain, unsigned
         (void) hn_work_mark(connection->work, uuid, matters);
 }
 
+static unsigned matters_of(int event, int detail)
+{
+        switch (event) {
+        case VIR_DOMAIN_EVENT_DEFINED:
+                return HN_LOOK_DEFINITION |
+                       (detail == VIR_DOMAIN_EVENT_DEFINED_ADDED ? HN_LOOK_ADDED : HN_LOOK_UPDATED);
+        case VIR_DOMAIN_EVENT_UNDEFINED:
+                return HN_LOOK_DEFINITION | HN_LOOK_UNDEFINED;
+        case VIR_DOMAIN_EVENT_STARTED:
+        case VIR_DOMAIN_EVENT_SUSPENDED:
+        case VIR_DOMAIN_EVENT_RESUMED:
+        case VIR_DOMAIN_EVENT_CRASHED:
+                return HN_LOOK_RUNNING;
+        case VIR_DOMAIN_EVENT_STOPPED:
+                return HN_LOOK_GONE | HN_LOOK_DEFINITION;
+        default:
+                return 0;
+        }
+}
+
 static int on_lifecycle(virConnectPtr libvirt, virDomainPtr domain, int event, int detail, void *data)
 {
-        static const unsigned matters[] = {
-                [VIR_DOMAIN_EVENT_DEFINED] = HN_LOOK_DEFINITION,
-                [VIR_DOMAIN_EVENT_UNDEFINED] = HN_LOOK_DEFINITION,
-                [VIR_DOMAIN_EVENT_STARTED] = HN_LOOK_RUNNING,
-                [VIR_DOMAIN_EVENT_SUSPENDED] = HN_LOOK_RUNNING,
-                [VIR_DOMAIN_EVENT_RESUMED] = HN_LOOK_RUNNING,
-                [VIR_DOMAIN_EVENT_STOPPED] = HN_LOOK_GONE | HN_LOOK_DEFINITION,
-                [VIR_DOMAIN_EVENT_CRASHED] = HN_LOOK_RUNNING,
-        };
+        unsigned matters = matters_of(event, detail);
         (void) libvirt;
-        (void) detail;
 
-        if (event >= 0 && (size_t) event < sizeof matters / sizeof *matters && matters[event])
-                mark(data, domain, matters[event]);
+        if (matters)
+                mark(data, domain, matters);
         return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "store/config.h"
 #include "store/copies.h"
 
+#define DEFINITION_MATTERS (HN_LOOK_DEFINITION | HN_LOOK_ADDED | HN_LOOK_UPDATED | HN_LOOK_UNDEFINED)
 #define RENEWAL_LEAST_S 10u /* renew_seconds=0: they need not wait; but looking costs reading each definition */
 
 static void on_signal(void *data, enum hn_signal signal)
@@ -45,8 +46,7 @@ static int tell_lacks(const struct hn_root *root)
 static void on_definition(void *data, const char *uuid, unsigned matters)
 {
         struct hn_daemon *daemon = data;
-        unsigned wait_ms = hn_definitions_look(daemon->definitions, uuid);
-        (void) matters;
+        unsigned wait_ms = hn_definitions_look(daemon->definitions, uuid, matters);
 
         if (wait_ms > 0)
                 (void) hn_work_mark_later(daemon->work, uuid, HN_LOOK_DEFINITION, wait_ms);
@@ -92,7 +92,7 @@ static int open_definitions(struct hn_daemon *daemon)
         int r = hn_definitions_new(&daemon->root, &door, &daemon->definitions);
 
         if (r >= 0)
-                r = hn_work_subscribe(daemon->work, HN_LOOK_DEFINITION, on_definition, daemon);
+                r = hn_work_subscribe(daemon->work, DEFINITION_MATTERS, on_definition, daemon);
         if (r >= 0)
                 r = hn_work_subscribe(daemon->work, HN_LOOK_HOST, on_host, daemon);
         if (r >= 0)
@@ -117,10 +117,11 @@ int hn_daemon_open(struct hn_daemon *ret)
                 r = hn_work_new(&ret->work);
         if (r >= 0)
                 r = hn_connection_new(&ret->root, ret->work, &source, &ret->connection);
-        if (r >= 0)
-                r = open_definitions(ret);
+        /* Of a domain that both are called for, what runs comes first. */
         if (r >= 0)
                 r = hn_keeping_new(&ret->root, ret->work, ret->connection, &ret->keeping);
+        if (r >= 0)
+                r = open_definitions(ret);
         return r;
 }
 

@@ -8,11 +8,16 @@
 #include "act/journal.h"
 #include "act/rewrite.h"
 #include "daemon/redefine.h"
+#include "model/clock.h"
+#include "model/uuid.h"
 #include "store/config.h"
 #include "store/copies.h"
+#include "store/ledger.h"
 
 #define READINGS 3       /* of a definition that somebody else keeps changing, one after the other */
 #define BUSY_MS 1000u    /* then, and while the hook works on the domain */
+#define SETTLE_MS 1000u  /* until all that libvirt has to say of a writing has been said */
+#define ECHO_MS 10000u   /* what it says later is of something else */
 #define TROUBLE_MS 60000u /* a full disk, a host that can't be looked at */
 
 /* What is known of a domain; only those have one with which something was done, or went wrong. */
@@ -21,6 +26,7 @@ struct record {
         uint64_t left;                      /* the definition that is left as it is; 0: none */
         uint64_t written_ms[HN_DEFINE_BURST]; /* the last rewritings, oldest first; 0: none */
         uint64_t rest_ms;                   /* until when it rests after too many; 0: it was calm */
+        unsigned said;                      /* by libvirt, since we wrote it last */
         bool troubled;                      /* said that it can't be kept or looked at */
 };
 
@@ -170,6 +176,7 @@ static void note_written(const struct look *look)
                 record->rest_ms = 0;
         memmove(record->written_ms, record->written_ms + 1, sizeof record->written_ms - sizeof *record->written_ms);
         record->written_ms[HN_DEFINE_BURST - 1] = now_ms(look);
+        record->said = 0;
         record->left = 0;
         record->troubled = false;
 }
@@ -236,16 +243,52 @@ static unsigned write_unchanged(const struct look *look, bool *ret_again)
 /* What came of deciding, other than a text. */
 static unsigned not_redefined(const struct look *look, int r)
 {
-        if (r == -EBUSY)
-                return BUSY_MS;
         if (r == -EBADMSG) {
                 tell(look, LOG_WARNING, "its definition can't be read, and stays as it is", look->to->reason);
                 return leave(look);
         }
-        if (r < 0)
-                return trouble(look, look->to->reason ? look->to->reason : "its definition can't be looked at",
-                               strerror(-r));
+        return trouble(look, look->to->reason ? look->to->reason : "its definition can't be looked at", strerror(-r));
+}
+
+/* Did our writing bring back what was undefined?  *ret_wait_ms: when that is certain. */
+static bool is_revenant(const struct look *look, unsigned *ret_wait_ms)
+{
+        const struct record *record = find(look->all, look->uuid);
+        uint64_t since_ms;
+
+        if (!record || record->said != (HN_LOOK_ADDED | HN_LOOK_UNDEFINED) || !look->to->marked)
+                return false;
+        since_ms = now_ms(look) - record->written_ms[HN_DEFINE_BURST - 1];
+        *ret_wait_ms = since_ms < SETTLE_MS ? (unsigned) (SETTLE_MS - since_ms) : 0;
+        return since_ms < ECHO_MS;
+}
+
+/* It is as it should be. */
+static unsigned rest(const struct look *look)
+{
+        HN_FREE char *message = NULL;
+        unsigned wait_ms = 0;
+
+        if (!look->to->marked)
+                (void) hn_copy_remove(look->all->root, look->uuid); /* of what somebody defined anew since */
+        if (!is_revenant(look, &wait_ms) || wait_ms > 0)
+                return wait_ms;
+        if (look->all->door.undefine(look->all->door.data, look->uuid, &message) < 0)
+                tell(look, LOG_WARNING, "it was undefined while its cells were written, and is there again", message);
+        forget(look->all, look->uuid);
         return 0;
+}
+
+/* The hook is working on it: libvirt holds the domain for as long, and what is read just now may change. */
+static bool is_starting(const struct hn_root *root, const char *uuid)
+{
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+        HN_ENTRY struct hn_entry *entry = NULL;
+        char boot_id[HN_UUID_LENGTH + 1];
+
+        return hn_ledger_open(root, NULL, &ledger) >= 0 && hn_ledger_get(ledger, uuid, &entry) >= 0 &&
+               entry->state == HN_ENTRY_RESERVED && hn_boot_id(root, boot_id) >= 0 &&
+               strcmp(boot_id, entry->boot_id) == 0 && hn_boottime_us() - entry->written_us < HN_RESERVATION_US;
 }
 
 static unsigned look_once(struct hn_definitions *all, const char *uuid, bool *ret_again)
@@ -253,25 +296,38 @@ static unsigned look_once(struct hn_definitions *all, const char *uuid, bool *re
         HN_DEFINED struct hn_defined first = { 0 };
         HN_REDEFINITION struct hn_redefinition to = { 0 };
         const struct look look = { .all = all, .uuid = uuid, .first = &first, .to = &to };
-        int r = all->door.read(all->door.data, uuid, &first);
+        int r;
 
         *ret_again = false;
+        if (is_starting(all->root, uuid))
+                return BUSY_MS;
+        r = all->door.read(all->door.data, uuid, &first);
         if (r == -ENOENT)
                 forget(all, uuid);
         if (r < 0)
                 return r == -ENOENT || r == -ENOTCONN ? 0 : TROUBLE_MS;
         if (is_left(&look))
                 return 0;
+        (void) hn_left_remove(all->root, uuid);
         r = hn_redefine(all->root, first.xml, first.active, &to);
-        if (r < 0 || !to.xml)
+        if (r < 0)
                 return not_redefined(&look, r);
-        return write_unchanged(&look, ret_again);
+        return to.xml ? write_unchanged(&look, ret_again) : rest(&look);
 }
 
-unsigned hn_definitions_look(struct hn_definitions *definitions, const char *uuid)
+static void hear(struct hn_definitions *all, const char *uuid, unsigned matters)
+{
+        struct record *record = find(all, uuid);
+
+        if (record)
+                record->said |= matters & (HN_LOOK_ADDED | HN_LOOK_UPDATED | HN_LOOK_UNDEFINED);
+}
+
+unsigned hn_definitions_look(struct hn_definitions *definitions, const char *uuid, unsigned matters)
 {
         bool again = true;
 
+        hear(definitions, uuid, matters);
         for (int i = 0; i < READINGS && again; i++) {
                 unsigned wait_ms = look_once(definitions, uuid, &again);
 

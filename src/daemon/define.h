@@ -21,8 +21,12 @@ HN_DEFINE_CLEANUP(struct hn_definitions *, hn_definitions_free, hn_cleanup_defin
 #define HN_DEFINITIONS HN_CLEANUP(hn_cleanup_definitions)
 
 /* Looks at a domain's definition and writes it where that is due; what was done, or why not, is in the journal.
- * In how many ms it is to be looked at again: 0: when it changes. */
-unsigned hn_definitions_look(struct hn_definitions *definitions, const char *uuid);
+ * `matters`: what libvirt said of it, as far as it is known (work.h).  In how many ms it is to be looked at again;
+ * 0: when it changes.
+ *
+ * A domain that is undefined just before it is written would be made anew by that.  libvirt tells: it was undefined and
+ * then added, where our own writing updates.  Such a one is undefined again. */
+unsigned hn_definitions_look(struct hn_definitions *definitions, const char *uuid, unsigned matters);
 
 /* Takes ours out of a definition and has the daemon leave it until somebody changes it: the command's undo.
  * 1: done; 0: there was nothing of ours.  As the door's read and write (*ret_message: libvirt's word on -EREMOTEIO);

@@ -45,16 +45,30 @@ int hn_definition_read(virConnectPtr libvirt, const char *uuid, struct hn_define
         return 0;
 }
 
+static int refusal(virConnectPtr libvirt, char **ret_message)
+{
+        const char *message = virGetLastErrorMessage();
+
+        *ret_message = strdup(message ? message : "no message");
+        return virConnectIsAlive(libvirt) == 1 ? -EREMOTEIO : -ENOTCONN;
+}
+
 int hn_definition_write(virConnectPtr libvirt, const char *xml, char **ret_message)
 {
         HN_VIRDOMAIN virDomainPtr domain = virDomainDefineXML(libvirt, xml);
-        const char *message;
 
-        if (domain)
+        return domain ? 0 : refusal(libvirt, ret_message);
+}
+
+int hn_definition_undefine(virConnectPtr libvirt, const char *uuid, char **ret_message)
+{
+        HN_VIRDOMAIN virDomainPtr domain = virDomainLookupByUUIDString(libvirt, uuid);
+
+        /* A driver that has no such files refuses the flag. */
+        if (domain && (virDomainUndefineFlags(domain, VIR_DOMAIN_UNDEFINE_KEEP_NVRAM) >= 0 ||
+                       virDomainUndefine(domain) >= 0))
                 return 0;
-        message = virGetLastErrorMessage();
-        *ret_message = strdup(message ? message : "no message");
-        return virConnectIsAlive(libvirt) == 1 ? -EREMOTEIO : -ENOTCONN;
+        return refusal(libvirt, ret_message);
 }
 
 static int read_definition(void *data, const char *uuid, struct hn_defined *ret)
@@ -71,6 +85,13 @@ static int write_definition(void *data, const char *xml, char **ret_message)
         return libvirt ? hn_definition_write(libvirt, xml, ret_message) : -ENOTCONN;
 }
 
+static int undefine(void *data, const char *uuid, char **ret_message)
+{
+        virConnectPtr libvirt = hn_connection_get(data);
+
+        return libvirt ? hn_definition_undefine(libvirt, uuid, ret_message) : -ENOTCONN;
+}
+
 static uint64_t now_ms(void *data)
 {
         (void) data;
@@ -80,6 +101,7 @@ static uint64_t now_ms(void *data)
 struct hn_definition_door hn_definition_door(struct hn_connection *connection)
 {
         return (struct hn_definition_door) {
-                .data = connection, .read = read_definition, .write = write_definition, .now_ms = now_ms,
+                .data = connection, .read = read_definition, .write = write_definition, .undefine = undefine,
+                .now_ms = now_ms,
         };
 }

@@ -20,6 +20,8 @@ struct hn_definition_door {
         int (*read)(void *data, const char *uuid, struct hn_defined *ret);
         /* -EREMOTEIO: libvirt refuses, and says why (the caller frees); -ENOTCONN. */
         int (*write)(void *data, const char *xml, char **ret_message);
+        /* Errors as write's. */
+        int (*undefine)(void *data, const char *uuid, char **ret_message);
         uint64_t (*now_ms)(void *data); /* CLOCK_MONOTONIC; never 0 */
 };
 
@@ -29,3 +31,4 @@ struct hn_definition_door hn_definition_door(struct hn_connection *connection);
 /* The same over a connection that is open: the command's. */
 int hn_definition_read(virConnectPtr libvirt, const char *uuid, struct hn_defined *ret);
 int hn_definition_write(virConnectPtr libvirt, const char *xml, char **ret_message);
+int hn_definition_undefine(virConnectPtr libvirt, const char *uuid, char **ret_message);

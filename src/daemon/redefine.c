@@ -20,6 +20,8 @@ struct work {
 
 void hn_redefinition_clear(struct hn_redefinition *redefinition)
 {
+        if (redefinition->xml)
+                explicit_bzero(redefinition->xml, strlen(redefinition->xml)); /* passwords */
         free(redefinition->xml);
         free(redefinition->name);
         free(redefinition->nodes);
@@ -129,15 +131,6 @@ static int cut(struct work *work)
 
 /* ---- nodes: as of now */
 
-static bool is_starting(const struct hn_scene *scene, const char *uuid)
-{
-        for (size_t i = 0; i < scene->n_entries; i++)
-                if (scene->entries[i]->state == HN_ENTRY_RESERVED &&
-                    strcmp(scene->entries[i]->placement->uuid, uuid) == 0)
-                        return true;
-        return false;
-}
-
 /* Nothing is reserved, so the ledger's lock is not needed: each entry is replaced as a whole. */
 static int add_ledger(struct work *work, struct hn_scene *scene)
 {
@@ -146,8 +139,6 @@ static int add_ledger(struct work *work, struct hn_scene *scene)
 
         if (r >= 0)
                 r = hn_scene_add_ledger(scene, work->root, ledger, work->request->uuid);
-        if (r >= 0 && is_starting(scene, work->request->uuid))
-                r = -EBUSY;
         return r;
 }
 
@@ -219,16 +210,16 @@ static int rewrite(struct work *work)
         return r < 0 || !has_cells_of_ours(work->request) ? r : place(work, written);
 }
 
-static enum hn_redefinition_kind kind_of(const struct work *work, bool marked, bool written)
+static enum hn_redefinition_kind kind_of(const struct work *work, bool written)
 {
-        if (!marked)
+        if (!work->ret->marked)
                 return HN_REDEFINE_FIRST;
         if (!has_mark(work->doc))
                 return HN_REDEFINE_UNDO;
         return written ? HN_REDEFINE_NODES : HN_REDEFINE_SHAPE;
 }
 
-static int compare(struct work *work, bool marked, bool written, const char *before)
+static int compare(struct work *work, bool written, const char *before)
 {
         HN_FREE char *after = NULL;
         size_t length = 0;
@@ -236,7 +227,7 @@ static int compare(struct work *work, bool marked, bool written, const char *bef
 
         if (r < 0 || strcmp(before, after) == 0)
                 return r;
-        work->ret->kind = kind_of(work, marked, written);
+        work->ret->kind = kind_of(work, written);
         work->ret->xml = HN_TAKE(after);
         return 0;
 }
@@ -246,7 +237,7 @@ int hn_redefine(const struct hn_root *root, const char *xml, bool active, struct
         HN_XMLDOC xmlDoc *doc = NULL;
         HN_FREE char *before = NULL;
         struct work work = { .root = root, .active = active, .ret = ret };
-        bool marked, written;
+        bool written;
         size_t length = 0;
         int r = hn_xml_parse(xml, strlen(xml), &doc);
 
@@ -257,13 +248,13 @@ int hn_redefine(const struct hn_root *root, const char *xml, bool active, struct
         if (r < 0)
                 return r;
         ret->name = strdup(work.request->name ? work.request->name : "");
-        marked = has_mark(doc);
+        ret->marked = has_mark(doc);
         written = has_cells_of_ours(work.request);
         r = ret->name ? hn_xml_format(doc, &before, &length) : -ENOMEM;
         if (r >= 0)
                 r = rewrite(&work);
         if (r >= 0)
-                r = compare(&work, marked, written, before);
+                r = compare(&work, written, before);
         hn_request_free(work.request);
         return r;
 }

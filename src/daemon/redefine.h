@@ -22,6 +22,7 @@ enum hn_redefinition_kind {
 
 struct hn_redefinition {
         enum hn_redefinition_kind kind;
+        bool marked;  /* there is something of ours in it, as it was */
         char *xml;    /* the new text; NULL: it is to stay */
         char *name;   /* the domain's; NULL where the text is no domain's */
         char *nodes;  /* its cells' nodes, as a list; may be NULL */
@@ -29,8 +30,7 @@ struct hn_redefinition {
 };
 
 /* `active`: it runs, or is to be restored from a managed save: the nodes that are written do not matter then, and
- * stay.  -EBUSY: the hook is just starting it; -EBADMSG: the text can't be read as a domain's (`reason` of *ret says
- * why, if known); -ENOMEM; errors of looking at the host (`reason` names what).  *ret is to be cleared in any case. */
+ * stay.  -EBADMSG: the text can't be read as a domain's (`reason` of *ret says why, if known); -ENOMEM; errors of looking at the host (`reason` names what).  *ret is to be cleared in any case. */
 int hn_redefine(const struct hn_root *root, const char *xml, bool active, struct hn_redefinition *ret);
 
 void hn_redefinition_clear(struct hn_redefinition *redefinition);

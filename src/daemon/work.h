@@ -12,6 +12,10 @@ enum hn_matter {
         HN_LOOK_RUNNING = 1 << 1,    /* it started, or something of the running guest changed */
         HN_LOOK_GONE = 1 << 2,       /* it stopped */
         HN_LOOK_HOST = 1 << 3,       /* the host changed, or libvirt was connected to; the UUID is "" */
+        /* beside HN_LOOK_DEFINITION: what libvirt said of it */
+        HN_LOOK_ADDED = 1 << 4,
+        HN_LOOK_UPDATED = 1 << 5,
+        HN_LOOK_UNDEFINED = 1 << 6,
 };
 
 struct hn_work;

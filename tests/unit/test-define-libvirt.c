@@ -218,6 +218,49 @@ static void undo_gives_back_the_original(void **state)
         assert_false(hn_root_exists(&scene->tree.root, HN_COPIES_FOLDER "/" UUID ".left"));
 }
 
+/* The user undefines it after the second reading, just before it is written. */
+static int write_too_late(void *data, const char *xml, char **ret_message)
+{
+        struct scene *scene = data;
+        HN_VIRDOMAIN virDomainPtr domain = virDomainLookupByUUIDString(scene->user, UUID);
+
+        assert_non_null(domain);
+        assert_int_equal(virDomainUndefine(domain), 0);
+        return hn_definition_write(scene->user, xml, ret_message);
+}
+
+static int read_as_user(void *data, const char *uuid, struct hn_defined *ret)
+{
+        return hn_definition_read(((struct scene *) data)->user, uuid, ret);
+}
+
+static int undefine_as_user(void *data, const char *uuid, char **ret_message)
+{
+        return hn_definition_undefine(((struct scene *) data)->user, uuid, ret_message);
+}
+
+static void one_that_is_undefined_while_it_is_written_does_not_come_back(void **state)
+{
+        struct scene *scene = *state;
+        struct hn_definitions *usual = scene->daemon.definitions;
+        struct hn_definition_door door = hn_definition_door(scene->daemon.connection);
+        bool gone = false;
+
+        door = (struct hn_definition_door) {
+                .data = scene, .read = read_as_user, .write = write_too_late, .undefine = undefine_as_user,
+                .now_ms = door.now_ms,
+        };
+        assert_int_equal(hn_definitions_new(&scene->tree.root, &door, &scene->daemon.definitions), 0);
+        HN_VIRDOMAIN virDomainPtr domain = define_sized(scene, 6);
+        settle(scene);
+        HN_VIRDOMAIN virDomainPtr found = hn_connection_domain(scene->daemon.connection, UUID, &gone);
+        assert_null(found);
+        assert_true(gone);
+        assert_false(has_copy(scene));
+        hn_definitions_free(scene->daemon.definitions);
+        scene->daemon.definitions = usual;
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -226,6 +269,7 @@ int main(void)
                 cmocka_unit_test(one_that_is_started_at_once_gets_them_for_the_next_time),
                 cmocka_unit_test(a_transient_one_does_not_become_persistent),
                 cmocka_unit_test(opting_out_by_metadata_takes_them_out),
+                cmocka_unit_test(one_that_is_undefined_while_it_is_written_does_not_come_back),
                 cmocka_unit_test(undo_gives_back_the_original),
         };
 

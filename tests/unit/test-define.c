@@ -30,7 +30,7 @@ struct libvirt {
         bool active;
         int read_error, write_error;
         const char *refusal;
-        unsigned reads, writes;
+        unsigned reads, writes, undefines;
         unsigned edit_after; /* this many readings somebody changes it to: */
         const char *edit;    /* "": undefines it */
         const char *other;   /* what another program writes over each of our definitions */
@@ -86,6 +86,20 @@ static int play_write(void *data, const char *xml, char **ret_message)
         return 0;
 }
 
+static int play_undefine(void *data, const char *uuid, char **ret_message)
+{
+        struct libvirt *libvirt = data;
+
+        assert_string_equal(uuid, UUID);
+        libvirt->undefines++;
+        if (libvirt->refusal) {
+                *ret_message = strdup(libvirt->refusal);
+                return -EREMOTEIO;
+        }
+        become(libvirt, NULL);
+        return 0;
+}
+
 static uint64_t play_now(void *data)
 {
         const struct libvirt *libvirt = data;
@@ -100,7 +114,8 @@ static int set_up(void **state)
         HN_HOST struct hn_host *host = NULL;
 
         scene = (struct scene) {
-                .door = { .data = &scene.libvirt, .read = play_read, .write = play_write, .now_ms = play_now },
+                .door = { .data = &scene.libvirt, .read = play_read, .write = play_write,
+                          .undefine = play_undefine, .now_ms = play_now },
                 .libvirt.now_ms = 1,
         };
         tree_make(&scene.tree);
@@ -132,7 +147,7 @@ static void restart(struct scene *scene)
 
 static unsigned look(struct scene *scene)
 {
-        return hn_definitions_look(scene->definitions, UUID);
+        return hn_definitions_look(scene->definitions, UUID, HN_LOOK_DEFINITION);
 }
 
 /* Looks, and asserts how often it was read and written. */
@@ -316,14 +331,64 @@ static void one_that_goes_between_the_readings_is_not_brought_back(void **state)
         assert_int_equal(scene->libvirt.writes, 0);
 }
 
+/* libvirt says these of our writing, in one turn or in two; is the domain undefined in the end? */
+static bool undefined_after(struct scene *scene, unsigned first, unsigned second)
+{
+        scene->libvirt.now_ms += 3600000;
+        scene->libvirt.undefines = 0;
+        define(scene, WIDE);
+        assert_look(scene, 2, 1);
+        for (unsigned i = 0; i < 2; i++) {
+                unsigned wait_ms = hn_definitions_look(scene->definitions, UUID,
+                                                       HN_LOOK_DEFINITION | (i ? second : first));
+
+                scene->libvirt.now_ms += wait_ms;
+        }
+        assert_int_equal(look(scene), 0);
+        return scene->libvirt.undefines > 0;
+}
+
+static void one_that_was_undefined_meanwhile_goes_again(void **state)
+{
+        struct scene *scene = *state;
+
+        assert_true(undefined_after(scene, HN_LOOK_UNDEFINED | HN_LOOK_ADDED, 0));
+        assert_null(scene->libvirt.xml);
+        assert_copy(scene, NULL);
+        assert_true(undefined_after(scene, HN_LOOK_UNDEFINED, HN_LOOK_ADDED));
+        /* Our own writing updates; whatever else comes then is somebody else's. */
+        assert_false(undefined_after(scene, HN_LOOK_UPDATED, 0));
+        assert_false(undefined_after(scene, HN_LOOK_UPDATED, HN_LOOK_UNDEFINED | HN_LOOK_ADDED));
+        assert_false(undefined_after(scene, HN_LOOK_UNDEFINED | HN_LOOK_ADDED, HN_LOOK_UPDATED));
+        assert_false(undefined_after(scene, 0, HN_LOOK_UNDEFINED));
+        assert_false(undefined_after(scene, 0, HN_LOOK_ADDED));
+}
+
+static void what_is_said_much_later_is_of_something_else(void **state)
+{
+        struct scene *scene = *state;
+
+        define(scene, WIDE);
+        assert_look(scene, 2, 1);
+        scene->libvirt.now_ms += 20000;
+        (void) hn_definitions_look(scene->definitions, UUID,
+                                   HN_LOOK_DEFINITION | HN_LOOK_UNDEFINED | HN_LOOK_ADDED);
+        scene->libvirt.now_ms += 2000;
+        assert_look(scene, 1, 0);
+        assert_int_equal(scene->libvirt.undefines, 0);
+        assert_wide(scene);
+}
+
 static void one_that_starts_is_looked_at_later(void **state)
 {
         struct scene *scene = *state;
 
         promise(scene, UUID, 2, GIB);
         define(scene, WIDE);
+        scene->libvirt.reads = 0;
         assert_int_equal(look(scene), 1000);
-        assert_int_equal(scene->libvirt.writes, 0);
+        /* Reading would wait for libvirt, which waits for the hook. */
+        assert_int_equal(scene->libvirt.reads, 0);
         assert_copy(scene, NULL);
 }
 
@@ -556,6 +621,22 @@ static void undefining_removes_the_copy(void **state)
         assert_copy(scene, NULL);
 }
 
+static void a_copy_of_what_was_defined_anew_goes(void **state)
+{
+        struct scene *scene = *state;
+
+        define(scene, WIDE);
+        assert_look(scene, 2, 1);
+        define(scene, NARROW);
+        assert_look(scene, 1, 0);
+        assert_copy(scene, NULL);
+        define(scene, WIDE);
+        assert_look(scene, 2, 1);
+        define(scene, DOMAIN("7", ""));
+        assert_look(scene, 2, 1);
+        assert_copy(scene, DOMAIN("7", ""));
+}
+
 static void undo_is_left_until_somebody_changes_it(void **state)
 {
         struct scene *scene = *state;
@@ -644,6 +725,8 @@ int main(void)
                 T(the_policy_is_followed),
                 T(what_comes_between_the_readings_wins),
                 T(one_that_goes_between_the_readings_is_not_brought_back),
+                T(one_that_was_undefined_meanwhile_goes_again),
+                T(what_is_said_much_later_is_of_something_else),
                 T(one_that_starts_is_looked_at_later),
                 T(two_writers_come_to_rest),
                 T(many_edits_end_with_cells),
@@ -657,6 +740,7 @@ int main(void)
                 T(cells_that_the_user_took_out_stay_out),
                 T(another_size_gets_other_cells),
                 T(undefining_removes_the_copy),
+                T(a_copy_of_what_was_defined_anew_goes),
                 T(undo_is_left_until_somebody_changes_it),
                 T(nodes_follow_the_plan_but_not_often),
                 T(nodes_stay_where_others_are_no_better),
