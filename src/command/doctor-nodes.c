@@ -114,7 +114,8 @@ int hn_check_isolated(const struct hn_patient *patient, struct hn_findings *find
                 r = hn_find(findings, HN_LEVEL_NOTE, "isolated CPUs",
                             "The kernel does not spread threads over them, so homenode gives them to no guest; guests that you "
                             "pin there are counted.",
-                            "to have them used, take isolcpus= out of the kernel command line " COMMAND_LINE,
+                            "to have them used, take isolcpus= out of the kernel command line " COMMAND_LINE
+                            "; those of an isolated cgroup partition are back when it ends",
                             "CPUs %s are isolated", list);
         return r < 0 ? r : check_nohz(patient, findings);
 }

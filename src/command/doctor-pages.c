@@ -68,7 +68,7 @@ static void propose(const struct hn_host *host, struct spread *spread)
                 again = false;
                 share = left / n;
                 for (size_t at = 0; at < host->n_nodes && !again; at++)
-                        if (spread->wanted[at] == UINT64_MAX && spread->used[at] > share + (left % n > 0)) {
+                        if (spread->wanted[at] == UINT64_MAX && spread->used[at] > share) {
                                 spread->wanted[at] = spread->used[at];
                                 left -= spread->used[at];
                                 n--;

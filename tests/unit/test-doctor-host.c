@@ -243,6 +243,13 @@ static void huge_pages_in_one_place(void **state)
         assert_mend(hn_check_pages, &tree, HN_LEVEL_WARNING,
                     "echo 700 >" POOL(0) "; echo 100 >" POOL(1) "; echo 100 >" POOL(2));
 
+        /* as many as there is one page more than an even share of: that node is the one that gets it */
+        put_pool(&tree, 0, 2048, 0, 0);
+        put_pool(&tree, 1, 2048, 0, 0);
+        put_pool(&tree, 2, 2048, 10, 6);
+        assert_mend(hn_check_pages, &tree, HN_LEVEL_WARNING,
+                    "echo 4 >" POOL(2) "; echo 3 >" POOL(0) "; echo 3 >" POOL(1));
+
         /* those that give go first; an uneven one is fewer, not none */
         put_pool(&tree, 0, 2048, 100, 100);
         put_pool(&tree, 1, 2048, 200, 200);
