@@ -136,23 +136,25 @@ static void do_actions(struct hn_keeper *keeper, struct hn_guest *guest, const s
         keeper->door.again(keeper->door.data, guest->uuid, wait_ms > VERIFY_MS ? wait_ms : VERIFY_MS);
 }
 
-void hn_keep_guest(struct hn_keeper *keeper, struct hn_guest *guest)
+bool hn_keep_guest(struct hn_keeper *keeper, struct hn_guest *guest)
 {
         HN_ACTIONS struct hn_actions actions = { 0 };
         bool relaid = false;
         uint64_t now_us = hn_monotonic_us();
 
         if (hn_keep_compare(keeper, guest, &actions, &relaid) < 0)
-                return; /* it is going; the next sweep looks again */
+                return false; /* it is going; the next sweep looks again */
         tell_state(keeper, guest, &actions);
         if (actions.n == 0) {
                 guest->failure_told = false;
                 tell_contest(keeper, guest, hn_contest_right(&guest->contest, now_us));
-                return;
+                return false;
         }
         unsigned wait_ms = relaid ? 0 : hn_contest_wait_ms(&guest->contest, now_us);
-        if (wait_ms)
+        if (wait_ms) {
                 keeper->door.again(keeper->door.data, guest->uuid, wait_ms);
-        else
-                do_actions(keeper, guest, &actions, relaid);
+                return false;
+        }
+        do_actions(keeper, guest, &actions, relaid);
+        return true;
 }

@@ -23,5 +23,6 @@ struct hn_keeper {
 /* Compares the guest's cgroups with its placement.  *ret_relaid: groups came or went since it was kept last. */
 int hn_keep_compare(struct hn_keeper *keeper, struct hn_guest *guest, struct hn_actions *ret, bool *ret_relaid);
 
-/* Puts right what is not, but not sooner than the contest allows; asks for another look where one is due. */
-void hn_keep_guest(struct hn_keeper *keeper, struct hn_guest *guest);
+/* Puts right what is not, but not sooner than the contest allows; asks for another look where one is due.  True: it
+ * wrote. */
+bool hn_keep_guest(struct hn_keeper *keeper, struct hn_guest *guest);

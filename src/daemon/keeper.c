@@ -237,6 +237,18 @@ static void find_cgroup(const struct hn_keeper *keeper, struct hn_guest *guest)
         (void) hn_guest_cgroup_find(keeper->root, guest->pid, &guest->cgroup);
 }
 
+/* Whoever gives the guest back says so in the ledger first, without waiting for us: what we wrote since we read it may
+ * have come after what they wrote.  A lock would not do: starts would wait for it as long as systemd takes. */
+static void yield_to_undo(const struct hn_keeper *keeper, const struct hn_guest *guest)
+{
+        HN_ENTRY struct hn_entry *entry = NULL;
+        struct hn_undone undone = { 0 };
+
+        if (read_entry(keeper, guest->uuid, &entry) >= 0 && is_its(entry, guest) && !entry->managed)
+                (void) hn_undo_running(keeper->root, keeper->systemd, guest->request, guest->pid, HN_UNIT_WAIT_US,
+                                       &undone);
+}
+
 /* ---- looking */
 
 static int read_request(const struct hn_keeper *keeper, const char *uuid, struct hn_request **ret)
@@ -285,8 +297,8 @@ void hn_keeper_look(struct hn_keeper *keeper, const char *uuid)
         settle_owner(keeper, guest, known, off_before);
         if (!guest->entry->managed)
                 hn_watch_forget(keeper->watch, uuid);
-        else if (!guest->request->wishes.off && guest->cgroup)
-                hn_keep_guest(keeper, guest);
+        else if (!guest->request->wishes.off && guest->cgroup && hn_keep_guest(keeper, guest))
+                yield_to_undo(keeper, guest);
 }
 
 /* Hook or no hook, what is left of it goes.  A start that came meanwhile has written a reservation of its own. */

@@ -191,6 +191,28 @@ static void what_the_administrator_gave_back_stays_so(void **state)
         assert_false(entry->managed);
 }
 
+static void give_back_now(struct kept *kept)
+{
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+
+        assert_int_equal(hn_ledger_open(&kept->tree.root, NULL, &ledger), 0);
+        assert_int_equal(hn_ledger_lock(ledger, 0), 0);
+        assert_int_equal(hn_ledger_give_back(ledger, UUID_A, HN_REASON_GIVEN_BACK), 0);
+}
+
+/* The other side's undo came between our reading the ledger and our writing. */
+static void one_that_is_given_back_meanwhile_is_not_confined(void **state)
+{
+        struct kept *kept = *state;
+
+        settle(kept);
+        tree_put(&kept->tree, THREADS "/vcpu0/cpuset.cpus", "0-7\n");
+        kept->on_again = give_back_now;
+        hn_keeper_look(kept->keeper, UUID_A);
+        assert_list_file(&kept->tree, THREADS "/vcpu0/cpuset.cpus", "0-15");
+        assert_list_file(&kept->tree, THREADS "/vcpu1/cpuset.cpus", "0-15");
+}
+
 /* The memory of a guest that homenode never saw: 1 GiB on node 1. */
 static void put_resident(struct kept *kept, const char *anon)
 {
@@ -346,6 +368,7 @@ int main(void)
                 TEST(pins_of_run_time_are_the_users),
                 TEST(opting_out_gives_back_and_in_places_again),
                 TEST(what_the_administrator_gave_back_stays_so),
+                TEST(one_that_is_given_back_meanwhile_is_not_confined),
                 TEST(adopts_where_the_memory_is),
                 TEST(leaves_memory_that_lies_elsewhere),
                 TEST(an_opted_out_guest_gets_no_entry),

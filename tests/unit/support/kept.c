@@ -28,6 +28,8 @@ static void again(void *data, const char *uuid, unsigned wait_ms)
         struct kept *kept = data;
 
         kept->asked++;
+        if (kept->on_again)
+                kept->on_again(kept);
         kept->last_wait_ms = wait_ms;
         (void) snprintf(kept->last_uuid, sizeof kept->last_uuid, "%s", uuid);
 }

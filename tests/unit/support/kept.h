@@ -19,6 +19,7 @@ struct kept {
         int xml_error;      /* libvirt can't tell; 0: it can */
         unsigned asked;     /* how often another look was asked for */
         unsigned last_wait_ms;
+        void (*on_again)(struct kept *kept); /* what happens just then; NULL: nothing */
         char last_uuid[HN_UUID_LENGTH + 1];
 };
 
