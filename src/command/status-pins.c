@@ -52,7 +52,7 @@ static int add_cell(const struct hn_placement *placement, const struct hn_placed
 {
         HN_BITMAP hwloc_bitmap_t floating = hwloc_bitmap_alloc();
         size_t n;
-        int r;
+        int r = 0;
 
         if (!floating)
                 return -ENOMEM;
