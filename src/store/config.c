@@ -7,7 +7,9 @@
 #include <libeconf.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define MAIN_FILE "/etc/homenode/homenode.conf"
 #define DROPIN_FOLDER MAIN_FILE ".d"
@@ -247,6 +249,52 @@ static int parse_open_file(struct reading *reading, int fd)
         return read_sections(reading, file);
 }
 
+/* Is there a comment that holds a further comment sign?  libeconf 0.7 takes the rest of such a line for a key, or gives
+ * the file up ("####", "# ### nodes ###"). */
+static bool blank_comments(char *text)
+{
+        bool odd = false;
+
+        for (char *line = text; *line;) {
+                size_t length = strcspn(line, "\n"), indent = strspn(line, " \t");
+
+                if (indent < length && strchr("#;", line[indent])) {
+                        odd |= indent + 1 + strcspn(line + indent + 1, "#;\n") < length;
+                        memset(line, ' ', length);
+                        *line = '#';
+                }
+                line += length + (line[length] == '\n');
+        }
+        return odd;
+}
+
+/* libeconf reads files: one in memory, its comments blanked so that lines keep their numbers. */
+static int parse_text(struct reading *reading, const char *text, size_t length)
+{
+        HN_CLOSE int fd = memfd_create("homenode.conf", MFD_CLOEXEC);
+
+        if (fd < 0 || write(fd, text, length) != (ssize_t) length) {
+                fault_file(reading, strerror(errno));
+                return 0;
+        }
+        return parse_open_file(reading, fd);
+}
+
+static int parse_file(struct reading *reading, int fd, size_t size)
+{
+        HN_FREE char *text = calloc(1, size + 1);
+        ssize_t length;
+
+        if (!text)
+                return -ENOMEM;
+        length = pread(fd, text, size, 0);
+        if (length < 0) {
+                fault_file(reading, strerror(errno));
+                return 0;
+        }
+        return blank_comments(text) ? parse_text(reading, text, (size_t) length) : parse_open_file(reading, fd);
+}
+
 /* Each file by itself: econf_readDirs gives up on all for one missing bracket, and is deprecated in 0.7. */
 static int read_file(struct reading *reading, const struct hn_root *root, const char *path)
 {
@@ -270,7 +318,7 @@ static int read_file(struct reading *reading, const struct hn_root *root, const 
                 fault_file(reading, "more than 64 KiB of configuration");
                 return 0;
         }
-        return parse_open_file(reading, fd);
+        return parse_file(reading, fd, (size_t) st.st_size);
 }
 
 static bool is_dropin(const struct dirent *entry)
