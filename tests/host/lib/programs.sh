@@ -110,3 +110,21 @@ programs() {
 	unlock "programs-$suite"
 	echo "$tree/homenode.tar"
 }
+
+# unit_tests SUITE SOURCE [DATA]: `make check` with that release's libraries, of which each has its own faults.
+unit_tests() {
+	local suite=$1 source=$2 data=${3-} tree=$cache/programs/$1
+	programs "$suite" "$source" >/dev/null
+	lock "programs-$suite" 1200
+	rm -rf "$tree/data"
+	[ -z "$data" ] || cp -r "$data" "$tree/data"
+	in_build_root "$(build_root_dir "$suite")" "$tree" '
+		cd /tree
+		make -s -C build -j2 check HOMENODE_DATA=/tree/data >check.log 2>&1 || {
+			cat build/test-suite.log
+			exit 1
+		}
+		grep -E "^# (TOTAL|PASS|SKIP|FAIL|ERROR):" check.log | xargs
+	'
+	unlock "programs-$suite"
+}
