@@ -23,7 +23,7 @@ static int error_of(virConnectPtr libvirt)
         return virConnectIsAlive(libvirt) == 1 ? -EIO : -ENOTCONN;
 }
 
-int hn_definition_read(virConnectPtr libvirt, const char *uuid, struct hn_defined *ret)
+static int read_from(void *libvirt, const char *uuid, struct hn_defined *ret)
 {
         HN_VIRDOMAIN virDomainPtr domain = virDomainLookupByUUIDString(libvirt, uuid);
         int persistent, running, saved;
@@ -53,14 +53,14 @@ static int refusal(virConnectPtr libvirt, char **ret_message)
         return virConnectIsAlive(libvirt) == 1 ? -EREMOTEIO : -ENOTCONN;
 }
 
-int hn_definition_write(virConnectPtr libvirt, const char *xml, char **ret_message)
+static int write_to(void *libvirt, const char *xml, char **ret_message)
 {
         HN_VIRDOMAIN virDomainPtr domain = virDomainDefineXML(libvirt, xml);
 
         return domain ? 0 : refusal(libvirt, ret_message);
 }
 
-int hn_definition_undefine(virConnectPtr libvirt, const char *uuid, char **ret_message)
+static int undefine_from(void *libvirt, const char *uuid, char **ret_message)
 {
         HN_VIRDOMAIN virDomainPtr domain = virDomainLookupByUUIDString(libvirt, uuid);
 
@@ -71,37 +71,46 @@ int hn_definition_undefine(virConnectPtr libvirt, const char *uuid, char **ret_m
         return refusal(libvirt, ret_message);
 }
 
-static int read_definition(void *data, const char *uuid, struct hn_defined *ret)
-{
-        virConnectPtr libvirt = hn_connection_get(data);
-
-        return libvirt ? hn_definition_read(libvirt, uuid, ret) : -ENOTCONN;
-}
-
-static int write_definition(void *data, const char *xml, char **ret_message)
-{
-        virConnectPtr libvirt = hn_connection_get(data);
-
-        return libvirt ? hn_definition_write(libvirt, xml, ret_message) : -ENOTCONN;
-}
-
-static int undefine(void *data, const char *uuid, char **ret_message)
-{
-        virConnectPtr libvirt = hn_connection_get(data);
-
-        return libvirt ? hn_definition_undefine(libvirt, uuid, ret_message) : -ENOTCONN;
-}
-
 static uint64_t now_ms(void *data)
 {
         (void) data;
         return hn_monotonic_us() / 1000 + 1;
 }
 
+struct hn_definition_door hn_definition_door_to(virConnectPtr libvirt)
+{
+        return (struct hn_definition_door) {
+                .data = libvirt, .read = read_from, .write = write_to, .undefine = undefine_from, .now_ms = now_ms,
+        };
+}
+
+/* ---- the daemon's, which comes and goes */
+
+static int read_present(void *data, const char *uuid, struct hn_defined *ret)
+{
+        virConnectPtr libvirt = hn_connection_get(data);
+
+        return libvirt ? read_from(libvirt, uuid, ret) : -ENOTCONN;
+}
+
+static int write_present(void *data, const char *xml, char **ret_message)
+{
+        virConnectPtr libvirt = hn_connection_get(data);
+
+        return libvirt ? write_to(libvirt, xml, ret_message) : -ENOTCONN;
+}
+
+static int undefine_present(void *data, const char *uuid, char **ret_message)
+{
+        virConnectPtr libvirt = hn_connection_get(data);
+
+        return libvirt ? undefine_from(libvirt, uuid, ret_message) : -ENOTCONN;
+}
+
 struct hn_definition_door hn_definition_door(struct hn_connection *connection)
 {
         return (struct hn_definition_door) {
-                .data = connection, .read = read_definition, .write = write_definition, .undefine = undefine,
+                .data = connection, .read = read_present, .write = write_present, .undefine = undefine_present,
                 .now_ms = now_ms,
         };
 }

@@ -25,10 +25,6 @@ struct hn_definition_door {
         uint64_t (*now_ms)(void *data); /* CLOCK_MONOTONIC; never 0 */
 };
 
-/* libvirt's, over a connection that must outlive it. */
+/* libvirt's, over the daemon's connection, or over one that is open (the command's); either must outlive it. */
 struct hn_definition_door hn_definition_door(struct hn_connection *connection);
-
-/* The same over a connection that is open: the command's. */
-int hn_definition_read(virConnectPtr libvirt, const char *uuid, struct hn_defined *ret);
-int hn_definition_write(virConnectPtr libvirt, const char *xml, char **ret_message);
-int hn_definition_undefine(virConnectPtr libvirt, const char *uuid, char **ret_message);
+struct hn_definition_door hn_definition_door_to(virConnectPtr libvirt);

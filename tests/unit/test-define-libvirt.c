@@ -204,7 +204,7 @@ static void opting_out_by_metadata_takes_them_out(void **state)
 static void undo_gives_back_the_original(void **state)
 {
         struct scene *scene = *state;
-        const struct hn_definition_door door = hn_definition_door(scene->daemon.connection);
+        const struct hn_definition_door door = hn_definition_door_to(scene->user); /* as the command has it */
         HN_VIRDOMAIN virDomainPtr domain = define_sized(scene, 6);
         HN_FREE char *original = inactive_of(domain), *xml = NULL, *message = NULL;
 
@@ -219,37 +219,23 @@ static void undo_gives_back_the_original(void **state)
 }
 
 /* The user undefines it after the second reading, just before it is written. */
-static int write_too_late(void *data, const char *xml, char **ret_message)
+static int write_too_late(void *libvirt, const char *xml, char **ret_message)
 {
-        struct scene *scene = data;
-        HN_VIRDOMAIN virDomainPtr domain = virDomainLookupByUUIDString(scene->user, UUID);
+        HN_VIRDOMAIN virDomainPtr domain = virDomainLookupByUUIDString(libvirt, UUID);
 
         assert_non_null(domain);
         assert_int_equal(virDomainUndefine(domain), 0);
-        return hn_definition_write(scene->user, xml, ret_message);
-}
-
-static int read_as_user(void *data, const char *uuid, struct hn_defined *ret)
-{
-        return hn_definition_read(((struct scene *) data)->user, uuid, ret);
-}
-
-static int undefine_as_user(void *data, const char *uuid, char **ret_message)
-{
-        return hn_definition_undefine(((struct scene *) data)->user, uuid, ret_message);
+        return hn_definition_door_to(libvirt).write(libvirt, xml, ret_message);
 }
 
 static void one_that_is_undefined_while_it_is_written_does_not_come_back(void **state)
 {
         struct scene *scene = *state;
         struct hn_definitions *usual = scene->daemon.definitions;
-        struct hn_definition_door door = hn_definition_door(scene->daemon.connection);
+        struct hn_definition_door door = hn_definition_door_to(scene->user);
         bool gone = false;
 
-        door = (struct hn_definition_door) {
-                .data = scene, .read = read_as_user, .write = write_too_late, .undefine = undefine_as_user,
-                .now_ms = door.now_ms,
-        };
+        door.write = write_too_late;
         assert_int_equal(hn_definitions_new(&scene->tree.root, &door, &scene->daemon.definitions), 0);
         HN_VIRDOMAIN virDomainPtr domain = define_sized(scene, 6);
         settle(scene);
