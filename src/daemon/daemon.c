@@ -15,21 +15,6 @@
 #define DEFINITION_MATTERS (HN_LOOK_DEFINITION | HN_LOOK_ADDED | HN_LOOK_UPDATED | HN_LOOK_UNDEFINED)
 #define RENEWAL_LEAST_S 10u /* renew_seconds=0: they need not wait; but looking costs reading each definition */
 
-static void on_signal(void *data, enum hn_signal signal)
-{
-        struct hn_daemon *daemon = data;
-
-        if (signal == HN_SIGNAL_STOP) {
-                (void) sd_notify(0, "STOPPING=1");
-                hn_loop_stop(daemon->loop);
-                return;
-        }
-        /* Configuration is read at each decision: looking again is all that reloading takes. */
-        (void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long) hn_monotonic_us());
-        hn_connection_mark_all(daemon->connection);
-        (void) sd_notify(0, "READY=1");
-}
-
 static int tell_lacks(const struct hn_root *root)
 {
         HN_LACKS struct hn_lacks lacks = { 0 };
@@ -39,6 +24,17 @@ static int tell_lacks(const struct hn_root *root)
                 hn_journal(root, LOG_WARNING, HN_DAEMON_IDENTIFIER, NULL, NULL, "missing: %s: %s",
                            lacks.lacks[i].what, lacks.lacks[i].consequence);
         return r;
+}
+
+static void load_policy(const struct hn_root *root, bool say_faults, struct hn_policy *ret)
+{
+        HN_FREE char *faults = NULL;
+
+        if (hn_config_load(root, ret, &faults) < 0)
+                hn_policy_defaults(ret);
+        if (say_faults && faults)
+                hn_journal(root, LOG_WARNING, HN_DAEMON_IDENTIFIER, NULL, NULL, "passed over in the configuration: %s",
+                           faults);
 }
 
 /* ---- definitions */
@@ -76,11 +72,9 @@ static void on_host(void *data, const char *uuid, unsigned matters)
 static void renew(void *data)
 {
         struct hn_daemon *daemon = data;
-        HN_FREE char *faults = NULL;
         struct hn_policy policy;
 
-        if (hn_config_load(&daemon->root, &policy, &faults) < 0)
-                hn_policy_defaults(&policy);
+        load_policy(&daemon->root, false, &policy);
         mark_rewritten(daemon);
         hn_timer_once(daemon->renewal, (policy.renew_seconds < RENEWAL_LEAST_S ? RENEWAL_LEAST_S
                                                                                : policy.renew_seconds) * 1000);
@@ -102,9 +96,30 @@ static int open_definitions(struct hn_daemon *daemon)
         return r;
 }
 
+/* ---- the whole */
+
+static void on_signal(void *data, enum hn_signal signal)
+{
+        struct hn_daemon *daemon = data;
+        struct hn_policy policy;
+
+        if (signal == HN_SIGNAL_STOP) {
+                (void) sd_notify(0, "STOPPING=1");
+                hn_loop_stop(daemon->loop);
+                return;
+        }
+        /* Configuration is read at each decision: looking again is all that reloading takes. */
+        (void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long) hn_monotonic_us());
+        load_policy(&daemon->root, true, &policy);
+        hn_connection_mark_all(daemon->connection);
+        renew(daemon);
+        (void) sd_notify(0, "READY=1");
+}
+
 int hn_daemon_open(struct hn_daemon *ret)
 {
         const struct hn_connection_source source = { 0 };
+        struct hn_policy policy;
         int r;
 
         *ret = (struct hn_daemon) { .root.fd = -1 };
@@ -113,6 +128,8 @@ int hn_daemon_open(struct hn_daemon *ret)
                 r = hn_loop_open(on_signal, ret, &ret->loop);
         if (r >= 0)
                 r = tell_lacks(&ret->root);
+        if (r >= 0)
+                load_policy(&ret->root, true, &policy);
         if (r >= 0)
                 r = hn_work_new(&ret->work);
         if (r >= 0)
