@@ -237,7 +237,7 @@ static void one_that_is_undefined_while_it_is_written_does_not_come_back(void **
 
         door.write = write_too_late;
         assert_int_equal(hn_definitions_new(&scene->tree.root, &door, &scene->daemon.definitions), 0);
-        HN_VIRDOMAIN virDomainPtr domain = define_sized(scene, 6);
+        (void) virDomainFree(define_sized(scene, 6));
         settle(scene);
         HN_VIRDOMAIN virDomainPtr found = hn_connection_domain(scene->daemon.connection, UUID, &gone);
         assert_null(found);
