@@ -268,7 +268,7 @@ void hn_connection_mark_all(struct hn_connection *connection)
 
 static int fill(struct hn_connection *connection, const struct hn_connection_source *source)
 {
-        const char *uri = source->uri ? source->uri : getenv("HOMENODE_URI");
+        const char *uri = source->uri ? source->uri : hn_libvirt_uri();
         int r;
 
         connection->open = source->open ? source->open : hn_open_libvirt;
@@ -276,7 +276,7 @@ static int fill(struct hn_connection *connection, const struct hn_connection_sou
         connection->backoff = source->backoff;
         if (connection->backoff.first_ms == 0)
                 connection->backoff = (struct hn_backoff) { .first_ms = 1000, .most_ms = 60000 };
-        connection->uri = strdup(uri && *uri ? uri : HN_LIBVIRT_URI);
+        connection->uri = strdup(uri);
         if (!connection->uri)
                 return -ENOMEM;
         r = hn_timer_new(open_again, connection, &connection->retry);

@@ -5,12 +5,12 @@
  */
 #pragma once
 
+#include "act/libvirt.h"
 #include "daemon/backoff.h"
 #include "daemon/opening.h"
 #include "daemon/work.h"
 #include "model/root.h"
 
-#define HN_LIBVIRT_URI "qemu:///system"
 #define HN_DAEMON_IDENTIFIER "homenoded" /* in the journal */
 
 struct hn_connection_source {
@@ -39,10 +39,3 @@ void hn_connection_mark_all(struct hn_connection *connection);
 /* A domain by UUID; NULL where there is none (*ret_gone: libvirt says so itself) or no connection.  Freed with
  * HN_VIRDOMAIN. */
 virDomainPtr hn_connection_domain(const struct hn_connection *connection, const char *uuid, bool *ret_gone);
-
-static inline void hn_cleanup_virdomain(virDomainPtr *domain)
-{
-        if (*domain)
-                (void) virDomainFree(*domain);
-}
-#define HN_VIRDOMAIN HN_CLEANUP(hn_cleanup_virdomain)

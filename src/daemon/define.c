@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "act/journal.h"
-#include "act/rewrite.h"
 #include "daemon/redefine.h"
 #include "model/clock.h"
 #include "model/uuid.h"
@@ -335,47 +334,6 @@ unsigned hn_definitions_look(struct hn_definitions *definitions, const char *uui
                         return wait_ms;
         }
         return BUSY_MS;
-}
-
-/* ---- undo */
-
-static int take_out(const char *xml, char **ret)
-{
-        HN_XMLDOC xmlDoc *doc = NULL;
-        bool changed = false;
-        size_t length = 0;
-        int r = hn_xml_parse(xml, strlen(xml), &doc);
-
-        if (r >= 0)
-                r = hn_rewrite_undo(doc, &changed);
-        if (r >= 0 && changed)
-                r = hn_xml_format(doc, ret, &length);
-        return r == -EINVAL ? -EBADMSG : r < 0 ? r : changed;
-}
-
-/* The daemon hears of our writing at once: what is to be left is noted before, as it should read, and afterwards as
- * libvirt has it. */
-int hn_definition_undo(const struct hn_root *root, const struct hn_definition_door *door, const char *uuid,
-                       char **ret_message)
-{
-        HN_DEFINED struct hn_defined before = { 0 }, after = { 0 };
-        HN_FREE char *xml = NULL;
-        int r = door->read(door->data, uuid, &before);
-
-        if (r >= 0)
-                r = take_out(before.xml, &xml);
-        if (r <= 0)
-                return r;
-        r = hn_left_put(root, uuid, hn_left_digest(xml));
-        if (r >= 0)
-                r = door->write(door->data, xml, ret_message);
-        if (r >= 0)
-                r = door->read(door->data, uuid, &after);
-        if (r >= 0)
-                r = hn_left_put(root, uuid, hn_left_digest(after.xml));
-        if (r >= 0)
-                r = hn_copy_remove(root, uuid);
-        return r < 0 ? r : 1;
 }
 
 /* ---- the whole */

@@ -27,9 +27,3 @@ HN_DEFINE_CLEANUP(struct hn_definitions *, hn_definitions_free, hn_cleanup_defin
  * A domain that is undefined just before it is written would be made anew by that.  libvirt tells: it was undefined and
  * then added, where our own writing updates.  Such a one is undefined again. */
 unsigned hn_definitions_look(struct hn_definitions *definitions, const char *uuid, unsigned matters);
-
-/* Takes ours out of a definition and has the daemon leave it until somebody changes it: the command's undo.
- * 1: done; 0: there was nothing of ours.  As the door's read and write (*ret_message: libvirt's word on -EREMOTEIO);
- * -EBADMSG. */
-int hn_definition_undo(const struct hn_root *root, const struct hn_definition_door *door, const char *uuid,
-                       char **ret_message);

@@ -643,7 +643,6 @@ static void undo_is_left_until_somebody_changes_it(void **state)
         HN_FREE char *message = NULL;
 
         define(scene, WIDE);
-        assert_int_equal(hn_definition_undo(&scene->tree.root, &scene->door, UUID, &message), 0);
         assert_look(scene, 2, 1);
         assert_int_equal(hn_definition_undo(&scene->tree.root, &scene->door, UUID, &message), 1);
         assert_has_not(scene->libvirt.xml, "cell");
@@ -655,6 +654,56 @@ static void undo_is_left_until_somebody_changes_it(void **state)
         edit(scene, "<vcpu>6</vcpu>", "<vcpu>7</vcpu>");
         assert_look(scene, 2, 1);
         assert_wide(scene);
+}
+
+static void undo_comes_before_the_first_look_as_well(void **state)
+{
+        struct scene *scene = *state;
+        HN_FREE char *message = NULL;
+
+        define(scene, WIDE);
+        assert_int_equal(hn_definition_undo(&scene->tree.root, &scene->door, UUID, &message), 0);
+        assert_look(scene, 1, 0);
+        assert_string_equal(scene->libvirt.xml, WIDE);
+        assert_int_equal(hn_definition_undo(&scene->tree.root, &scene->door, UUID, &message), 0);
+        edit(scene, "<vcpu>6</vcpu>", "<vcpu>7</vcpu>");
+        assert_look(scene, 2, 1);
+        define(scene, NULL);
+        assert_int_equal(hn_definition_undo(&scene->tree.root, &scene->door, UUID, &message), -ENOENT);
+}
+
+static void undo_gives_way_to_somebody_else(void **state)
+{
+        struct scene *scene = *state;
+        HN_FREE char *message = NULL, *changed = NULL;
+
+        define(scene, WIDE);
+        assert_look(scene, 2, 1);
+        changed = edited(scene->libvirt.xml, "<os>", "<title>another</title><os>");
+        scene->libvirt.reads = scene->libvirt.writes = 0;
+        scene->libvirt.edit_after = 1;
+        scene->libvirt.edit = changed;
+        assert_int_equal(hn_definition_undo(&scene->tree.root, &scene->door, UUID, &message), 1);
+        assert_int_equal(scene->libvirt.writes, 1);
+        assert_has(scene->libvirt.xml, "another");
+        assert_has_not(scene->libvirt.xml, "cell");
+        assert_look(scene, 1, 0);
+}
+
+static void undo_that_is_refused_leaves_all_as_it_was(void **state)
+{
+        struct scene *scene = *state;
+        HN_FREE char *message = NULL, *before = NULL;
+
+        define(scene, WIDE);
+        assert_look(scene, 2, 1);
+        before = strdup(scene->libvirt.xml);
+        scene->libvirt.refusal = "no such machine type";
+        assert_int_equal(hn_definition_undo(&scene->tree.root, &scene->door, UUID, &message), -EREMOTEIO);
+        assert_string_equal(message, "no such machine type");
+        assert_string_equal(scene->libvirt.xml, before);
+        assert_copy(scene, WIDE);
+        assert_false(hn_root_exists(&scene->tree.root, HN_COPIES_FOLDER "/" UUID ".left"));
 }
 
 /* ---- nodes */
@@ -742,6 +791,9 @@ int main(void)
                 T(undefining_removes_the_copy),
                 T(a_copy_of_what_was_defined_anew_goes),
                 T(undo_is_left_until_somebody_changes_it),
+                T(undo_comes_before_the_first_look_as_well),
+                T(undo_gives_way_to_somebody_else),
+                T(undo_that_is_refused_leaves_all_as_it_was),
                 T(nodes_follow_the_plan_but_not_often),
                 T(nodes_stay_where_others_are_no_better),
         };
