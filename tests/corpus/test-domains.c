@@ -236,6 +236,7 @@ int main(void)
 
         if (!data || asprintf(&corpus.folder, "%s/domains", data) < 0 || access(corpus.folder, R_OK) < 0) {
                 print_error("SKIPPED: no recorded domains at HOMENODE_DATA (%s)\n", data ? data : "not set");
+                free(corpus.folder);
                 return 77;
         }
         if (hn_host_from_description(SMALL_HOST, &host) < 0)
