@@ -16,7 +16,7 @@
 #define HN_HOST_KIB_LIMIT (UINT64_C(1) << 52) /* of a node: sums over all nodes stay within 64 bits */
 #define HN_HOST_PAGE_KIB_LIMIT (UINT64_C(1) << 30)
 #define HN_HOST_POOL_LIMIT 16u           /* architectures have at most a handful of page sizes */
-#define HN_HOST_FORMAT 1u                /* of the JSON */
+#define HN_HOST_FORMAT 2u                /* of the JSON */
 
 struct hn_fact_node {
         unsigned os;
@@ -102,5 +102,6 @@ int hn_facts_from_json(struct json_object *json, struct hn_facts **ret);
 #define HN_DEVICE_LENGTH 64u
 void hn_device_format(const struct hn_device *device, char ret[static HN_DEVICE_LENGTH]);
 
-/* Reads `pools` of a node in JSON; -ENOENT where there are none. */
-int hn_pools_from_json(struct json_object *node, struct hn_pool **ret, size_t *ret_n);
+/* Reads `pools` of a node in JSON, each by `read`; -ENOENT where there are none. */
+typedef int hn_pool_reader(struct json_object *value, struct hn_pool *ret);
+int hn_pools_from_json(struct json_object *node, hn_pool_reader *read, struct hn_pool **ret, size_t *ret_n);

@@ -44,23 +44,43 @@ static int read_set(struct json_object *value, hwloc_bitmap_t *ret)
 
 /* ---- nodes */
 
-static int read_pool(struct json_object *json, struct hn_pool *ret)
+/* Numbers with one blank between them, each at most its limit; *p is behind the last then. */
+static int read_numbers(const char **p, uint64_t *ret, const uint64_t *limits, size_t n)
 {
-        struct hn_pool pool;
-        int r = hn_json_get_u64(json, "page_kib", HN_HOST_PAGE_KIB_LIMIT, &pool.page_kib);
+        const char *next = *p;
 
-        if (r >= 0 && !pool.page_kib)
-                r = -EBADMSG;
-        if (r >= 0)
-                r = hn_json_get_u64(json, "total", HN_HOST_KIB_LIMIT / pool.page_kib, &pool.total_pages);
-        if (r >= 0)
-                r = hn_json_get_u64(json, "free", pool.total_pages, &pool.free_pages);
-        if (r >= 0)
-                *ret = pool;
-        return required(r);
+        for (size_t i = 0; i < n; i++) {
+                if (i && *next++ != ' ')
+                        return -EBADMSG;
+                if (!isdigit((unsigned char) *next))
+                        return -EBADMSG;
+                /* Limits are far below what overflows. */
+                for (ret[i] = 0; isdigit((unsigned char) *next) && ret[i] <= limits[i]; next++)
+                        ret[i] = ret[i] * 10 + (uint64_t) (*next - '0');
+                if (ret[i] > limits[i])
+                        return -EBADMSG;
+        }
+        *p = next;
+        return 0;
 }
 
-int hn_pools_from_json(struct json_object *node, struct hn_pool **ret, size_t *ret_n)
+static int read_pool(struct json_object *value, struct hn_pool *ret)
+{
+        static const uint64_t limits[] = { HN_HOST_PAGE_KIB_LIMIT, HN_HOST_KIB_LIMIT, HN_HOST_KIB_LIMIT };
+        uint64_t numbers[3];
+        const char *p;
+
+        if (!json_object_is_type(value, json_type_string))
+                return -EBADMSG;
+        p = json_object_get_string(value);
+        if (read_numbers(&p, numbers, limits, 3) < 0 || *p || numbers[0] == 0 ||
+            numbers[1] > HN_HOST_KIB_LIMIT / numbers[0] || numbers[2] > numbers[1])
+                return -EBADMSG;
+        *ret = (struct hn_pool) { .page_kib = numbers[0], .total_pages = numbers[1], .free_pages = numbers[2] };
+        return 0;
+}
+
+int hn_pools_from_json(struct json_object *node, hn_pool_reader *read, struct hn_pool **ret, size_t *ret_n)
 {
         HN_FREE struct hn_pool *pools = NULL;
         struct json_object *array = NULL;
@@ -74,7 +94,7 @@ int hn_pools_from_json(struct json_object *node, struct hn_pool **ret, size_t *r
         if (!pools)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++) {
-                r = read_pool(json_object_array_get_idx(array, i), &pools[i]);
+                r = read(json_object_array_get_idx(array, i), &pools[i]);
                 if (r < 0)
                         return r;
                 for (size_t j = 0; j < i; j++)
@@ -98,7 +118,7 @@ static int read_node(struct json_object *json, hwloc_bitmap_t taken, struct hn_f
         if (r >= 0)
                 r = hn_json_get_u64(json, "free_kib", HN_HOST_KIB_LIMIT, &node->free_kib);
         if (r >= 0)
-                r = hn_pools_from_json(json, &node->pools, &node->n_pools);
+                r = hn_pools_from_json(json, read_pool, &node->pools, &node->n_pools);
         if (r < 0)
                 return required(r);
         node->os = (unsigned) os;
@@ -131,21 +151,21 @@ static int read_nodes(struct json_object *json, struct hn_facts *facts)
 
 /* ---- distances */
 
-/* "10 21": exactly n numbers below 1,000 with one blank between them */
+/* "10 21": exactly n numbers below 1,000 */
 static int read_row(struct json_object *value, unsigned *row, size_t n)
 {
+        static const uint64_t limit = 999;
         const char *p;
 
         if (!json_object_is_type(value, json_type_string))
                 return -EBADMSG;
         p = json_object_get_string(value);
         for (size_t i = 0; i < n; i++) {
-                if (i && *p++ != ' ')
+                uint64_t number;
+
+                if ((i && *p++ != ' ') || read_numbers(&p, &number, &limit, 1) < 0)
                         return -EBADMSG;
-                if (!isdigit((unsigned char) *p))
-                        return -EBADMSG;
-                for (row[i] = 0; isdigit((unsigned char) *p) && row[i] < 1000; p++)
-                        row[i] = row[i] * 10 + (unsigned) (*p - '0');
+                row[i] = (unsigned) number;
         }
         return *p ? -EBADMSG : 0;
 }
@@ -243,6 +263,21 @@ static int read_kinds(struct json_object *json, struct hn_facts *facts)
         return r;
 }
 
+static int read_cache(struct json_object *value, struct hn_cache *cache)
+{
+        static const uint64_t limit = HN_HOST_KIB_LIMIT;
+        const char *p;
+        int r;
+
+        if (!json_object_is_type(value, json_type_string))
+                return -EBADMSG;
+        p = json_object_get_string(value);
+        if (read_numbers(&p, &cache->size_kib, &limit, 1) < 0 || *p++ != ' ' || *p == ' ')
+                return -EBADMSG;
+        r = hn_idset_parse(p, HN_HOST_CPU_LIMIT, &cache->cpus);
+        return r == -EINVAL || r == -ERANGE ? -EBADMSG : r;
+}
+
 static int read_caches(struct json_object *json, struct hn_facts *facts)
 {
         struct json_object *array = NULL;
@@ -254,12 +289,7 @@ static int read_caches(struct json_object *json, struct hn_facts *facts)
         if (!facts->caches)
                 return -ENOMEM;
         for (size_t i = 0; i < json_object_array_length(array); i++) {
-                struct json_object *from = json_object_array_get_idx(array, i);
-                struct hn_cache *cache = &facts->caches[facts->n_caches++];
-
-                r = get_set(from, "cpus", HN_HOST_CPU_LIMIT, &cache->cpus);
-                if (r >= 0)
-                        r = required(hn_json_get_u64(from, "size_kib", HN_HOST_KIB_LIMIT, &cache->size_kib));
+                r = read_cache(json_object_array_get_idx(array, i), &facts->caches[facts->n_caches++]);
                 if (r < 0)
                         return r;
         }

@@ -7,16 +7,18 @@
  *     "isolated": "", "offline": "", "allowed_cpus": "0-3", "allowed_nodes": "0-1",
  *     "distance_source": "host", "distances": [ "10 20", "20 10" ],
  *     "nodes": [ { "node": 0, "cpus": "0-1", "memory_kib": 4, "free_kib": 4,
- *                  "pools": [ { "page_kib": 2048, "total": 0, "free": 0 } ] }, … ],
+ *                  "pools": [ "2048 0 0" ] }, … ],         page size in KiB, pages, free ones
  *     "cores": [ "0-1", "2-3" ],
  *     "kinds": [ "0-1", "2-3" ],                       by efficiency rank; empty: all alike
- *     "caches": [ { "cpus": "0-3", "size_kib": 8192 } ],
+ *     "caches": [ "8192 0-3" ],                        KiB, CPUs
  *     "devices": [ "0000:81:00.0 0108 1", … ] }        address, class, node
  */
 #include "model/host-facts.h"
 #include "model/json.h"
+#include "model/text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,13 +47,11 @@ static int write_pools(const struct hn_fact_node *node, struct json_object *to)
         if (!array)
                 return -ENOMEM;
         for (size_t i = 0; i < node->n_pools; i++) {
-                HN_JSON struct json_object *pool = json_object_new_object();
+                const struct hn_pool *pool = &node->pools[i];
+                HN_FREE char *text = hn_text_print("%" PRIu64 " %" PRIu64 " %" PRIu64, pool->page_kib,
+                                                   pool->total_pages, pool->free_pages);
 
-                if (!pool ||
-                    hn_json_add(pool, "page_kib", json_object_new_uint64(node->pools[i].page_kib)) < 0 ||
-                    hn_json_add(pool, "total", json_object_new_uint64(node->pools[i].total_pages)) < 0 ||
-                    hn_json_add(pool, "free", json_object_new_uint64(node->pools[i].free_pages)) < 0 ||
-                    append(array, HN_TAKE(pool)) < 0)
+                if (!text || append(array, json_object_new_string(text)) < 0)
                         return -ENOMEM;
         }
         return hn_json_add(to, "pools", HN_TAKE(array));
@@ -123,11 +123,12 @@ static int write_kinds(const struct hn_facts *facts, struct json_object *array)
 static int write_caches(const struct hn_facts *facts, struct json_object *array)
 {
         for (size_t i = 0; i < facts->n_caches; i++) {
-                HN_JSON struct json_object *cache = json_object_new_object();
+                HN_FREE char *cpus = NULL, *text = NULL;
 
-                if (!cache || hn_json_add(cache, "cpus", hn_json_new_set(facts->caches[i].cpus)) < 0 ||
-                    hn_json_add(cache, "size_kib", json_object_new_uint64(facts->caches[i].size_kib)) < 0 ||
-                    append(array, HN_TAKE(cache)) < 0)
+                if (hn_idset_format(facts->caches[i].cpus, &cpus) < 0)
+                        return -ENOMEM;
+                text = hn_text_print("%" PRIu64 " %s", facts->caches[i].size_kib, cpus);
+                if (!text || append(array, json_object_new_string(text)) < 0)
                         return -ENOMEM;
         }
         return 0;

@@ -44,6 +44,22 @@ static int read_set(struct json_object *state, const char *name, hwloc_bitmap_t 
         return r >= 0 && *ret && hwloc_bitmap_last(*ret) >= (int) HN_HOST_CPU_LIMIT ? -EBADMSG : r;
 }
 
+static int read_pool(struct json_object *json, struct hn_pool *ret)
+{
+        struct hn_pool pool;
+        int r = hn_json_get_u64(json, "page_kib", HN_HOST_PAGE_KIB_LIMIT, &pool.page_kib);
+
+        if (r >= 0 && !pool.page_kib)
+                r = -EBADMSG;
+        if (r >= 0)
+                r = hn_json_get_u64(json, "total", HN_HOST_KIB_LIMIT / pool.page_kib, &pool.total_pages);
+        if (r >= 0)
+                r = hn_json_get_u64(json, "free", pool.total_pages, &pool.free_pages);
+        if (r >= 0)
+                *ret = pool;
+        return r == -ENOENT ? -EBADMSG : r;
+}
+
 static int read_node(struct json_object *json, const struct hn_facts *facts, struct change *change)
 {
         struct node_change ignored = { 0 }, *node = &ignored;
@@ -64,7 +80,7 @@ static int read_node(struct json_object *json, const struct hn_facts *facts, str
         node->has_free = r >= 0;
         r = optional(r);
         if (r >= 0)
-                r = optional(hn_pools_from_json(json, &node->pools, &node->n_pools));
+                r = optional(hn_pools_from_json(json, read_pool, &node->pools, &node->n_pools));
         free(ignored.pools);
         return r;
 }

@@ -12,15 +12,15 @@ static struct json_object *parse(const char *text)
 }
 
 static const char small[] =
-        "{ \"version\": 1, \"source\": \"by hand\", \"isolated\": \"\", \"offline\": \"4\","
+        "{ \"version\": 2, \"source\": \"by hand\", \"isolated\": \"\", \"offline\": \"4\","
         " \"allowed_cpus\": \"0-4\", \"allowed_nodes\": \"0,2\", \"distance_source\": \"host\","
         " \"distances\": [ \"10 21\", \"21 10\" ],"
         " \"nodes\": [ { \"node\": 0, \"cpus\": \"0-1\", \"memory_kib\": 4000000, \"free_kib\": 3000000,"
-        "                \"pools\": [ { \"page_kib\": 2048, \"total\": 100, \"free\": 40 } ] },"
+        "                \"pools\": [ \"2048 100 40\" ] },"
         "              { \"node\": 2, \"cpus\": \"2-4\", \"memory_kib\": 4000000, \"free_kib\": 4000000,"
         "                \"pools\": [] } ],"
         " \"cores\": [ \"0-1\", \"2-3\", \"4\" ], \"kinds\": [ \"0-1\", \"2-4\" ],"
-        " \"caches\": [ { \"cpus\": \"0-3\", \"size_kib\": 8192 } ],"
+        " \"caches\": [ \"8192 0-3\" ],"
         " \"devices\": [ \"0000:81:00.0 0108 2\", \"10000:00:1f.7 0200 -1\" ] }";
 
 static void a_host_written_by_hand_is_read(void **state)
@@ -103,8 +103,9 @@ static void every_member_is_needed(void **state)
 static void values_out_of_type_or_range_are_refused(void **state)
 {
         static const struct { const char *name, *value; } cases[] = {
-                { "version", "2" },
+                { "version", "1" },
                 { "version", "0" },
+                { "version", "3" },
                 { "version", "\"1\"" },
                 { "source", "1" },
                 { "isolated", "\"x\"" },
@@ -136,7 +137,11 @@ static void values_out_of_type_or_range_are_refused(void **state)
                 { "cores", "[ \"9000\" ]" },
                 { "kinds", "[ 1 ]" },
                 { "caches", "[ { \"cpus\": \"0\" } ]" },
-                { "caches", "[ { \"cpus\": \"0\", \"size_kib\": -1 } ]" },
+                { "caches", "[ \"8192\" ]" },
+                { "caches", "[ \"-1 0\" ]" },
+                { "caches", "[ \"4503599627370497 0\" ]" },
+                { "caches", "[ \"8192  0\" ]" },
+                { "caches", "[ \"8192 8192\" ]" },
                 { "devices", "[ \"0000:81:00.0 0108 1\" ]" }, /* there is no node 1 */
                 { "devices", "[ \"0000:81:00.0 0108 -2\" ]" },
                 { "devices", "[ \"0000:81:20.0 0108 -1\" ]" },
@@ -169,11 +174,15 @@ static void nodes_out_of_range_are_refused(void **state)
                 { "memory_kib", "18446744073709551615" },
                 { "memory_kib", "1.5" },
                 { "free_kib", "-5" },
-                { "pools", "[ { \"page_kib\": 0, \"total\": 1, \"free\": 1 } ]" },
-                { "pools", "[ { \"page_kib\": 2048, \"total\": 1, \"free\": 2 } ]" },
-                { "pools", "[ { \"page_kib\": 2048, \"total\": 9223372036854775807, \"free\": 2 } ]" },
-                { "pools", "[ { \"page_kib\": 2048, \"total\": 1, \"free\": 1 },"
-                           "  { \"page_kib\": 2048, \"total\": 1, \"free\": 1 } ]" },
+                { "pools", "[ 2048 ]" },
+                { "pools", "[ \"2048\" ]" },
+                { "pools", "[ \"2048 1 1 1\" ]" },
+                { "pools", "[ \"2048 1 -1\" ]" },
+                { "pools", "[ \"0 1 1\" ]" },
+                { "pools", "[ \"2048 1 2\" ]" },
+                { "pools", "[ \"2048 9223372036854775807 2\" ]" },
+                { "pools", "[ \"2048 99999999999999999999999999 2\" ]" },
+                { "pools", "[ \"2048 1 1\", \"2048 1 1\" ]" },
         };
         (void) state;
 
