@@ -10,5 +10,5 @@ guest_start wide
 HOMENODE_PATIENCE=10 wait_guest_booted wide
 report=$(serial_log wide)
 say "$report"
-grep -Eq '^GUEST-NODE node0 distance=10,16 cpus=0-1 kib=[0-9]+$' <<<"$report"
-grep -Eq '^GUEST-NODE node1 distance=16,10 cpus=2-3 kib=[0-9]+$' <<<"$report"
+grep -Eq '^GUEST-NODE 0 distance=10,16 cpus=0-1 kib=[0-9]+$' <<<"$report"
+grep -Eq '^GUEST-NODE 1 distance=16,10 cpus=2-3 kib=[0-9]+$' <<<"$report"
