@@ -18,6 +18,7 @@ static const struct {
         { "rewrite", hn_command_rewrite, "a domain's XML as homenode would rewrite it" },
         { "explain", hn_command_explain, "why a domain is where it is" },
         { "status", hn_command_status, "nodes and guests as they are now" },
+        { "undo", hn_command_undo, "guests and definitions as libvirt would have them" },
         { "doctor", hn_command_doctor, "what on this host is in the way, and what mends it" },
 };
 #define N_COMMANDS (sizeof commands / sizeof *commands)

@@ -154,3 +154,49 @@ int hn_dropin_remove(const struct hn_root *root, const char *unit)
         r = hn_root_remove(root, UNIT_FOLDER "/%s.d", unit);
         return r == -ENOTEMPTY || r == -EEXIST ? 0 : r;
 }
+
+void hn_units_free(char **units, size_t n)
+{
+        for (size_t i = 0; i < n; i++)
+                free(units[i]);
+        free(units);
+}
+
+/* "UNIT.d" with our file in it. */
+static int append_unit(const struct hn_root *root, const char *folder, char ***units, size_t *n)
+{
+        size_t length = strlen(folder);
+        HN_FREE char *unit = length > 2 && strcmp(folder + length - 2, ".d") == 0 ? strndup(folder, length - 2) : NULL;
+        char **more;
+
+        if (!unit || !hn_scope_unit_valid(unit) || !hn_dropin_exists(root, unit))
+                return 0;
+        more = reallocarray(*units, *n + 1, sizeof *more);
+        if (!more)
+                return -ENOMEM;
+        *units = more;
+        more[(*n)++] = HN_TAKE(unit);
+        return 0;
+}
+
+int hn_dropins_list(const struct hn_root *root, char ***ret_units, size_t *ret_n)
+{
+        HN_CLOSEDIR DIR *dir = NULL;
+        char **units = NULL;
+        struct dirent *entry;
+        size_t n = 0;
+        int r = hn_root_open_dir(root, &dir, UNIT_FOLDER);
+
+        if (r < 0 && r != -ENOENT)
+                return r;
+        r = 0;
+        while (dir && r >= 0 && (entry = readdir(dir)))
+                r = append_unit(root, entry->d_name, &units, &n);
+        if (r < 0) {
+                hn_units_free(units, n);
+                return r;
+        }
+        *ret_units = units;
+        *ret_n = n;
+        return 0;
+}

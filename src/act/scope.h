@@ -34,6 +34,10 @@ bool hn_dropin_exists(const struct hn_root *root, const char *unit);
 /* Removes the drop-in and its folder if that is empty then; being gone is success.  -EINVAL as above. */
 int hn_dropin_remove(const struct hn_root *root, const char *unit);
 
+/* The units that have such a drop-in; the caller frees with hn_units_free.  Where there is no folder: none. */
+int hn_dropins_list(const struct hn_root *root, char ***ret_units, size_t *ret_n);
+void hn_units_free(char **units, size_t n);
+
 /* The running systemd's version, asked for once per boot over D-Bus within `wait_us` and kept in
  * /run/homenode/systemd-version.  -ENXIO where systemd does not answer, and in a recorded tree without that
  * file. */

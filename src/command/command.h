@@ -18,3 +18,4 @@ int hn_command_rewrite(int argc, char **argv);
 int hn_command_explain(int argc, char **argv);
 int hn_command_status(int argc, char **argv);
 int hn_command_doctor(int argc, char **argv);
+int hn_command_undo(int argc, char **argv);

@@ -9,12 +9,12 @@
 
 #include "act/cpuset.h"
 #include "act/scope.h"
+#include "command/records.h"
 #include "command/status.h"
 #include "model/clock.h"
 #include "model/text.h"
 #include "store/living.h"
 
-#define RECORDS "/run/libvirt/qemu"
 #define SLICE "/sys/fs/cgroup/machine.slice"
 #define UNIT_HEAD "machine-qemu\\x2d"
 #define UNIT_TAIL ".scope"
@@ -32,26 +32,6 @@ static void clear_records(struct records *records)
 }
 
 /* ---- libvirt's records */
-
-static bool is_record(const char *name)
-{
-        size_t length = strlen(name);
-
-        return *name != '.' && length > 4 && strcmp(name + length - 4, ".xml") == 0;
-}
-
-/* One that is just being written, or of a form that is not ours to know, is as good as none. */
-static int read_record(const struct hn_root *root, const char *file, struct hn_request **ret)
-{
-        HN_XMLDOC xmlDoc *doc = NULL;
-        HN_FREE char *text = NULL, *fault = NULL;
-        size_t length = 0;
-        int r = hn_root_read(root, HN_DOMAIN_XML_LIMIT, &text, &length, RECORDS "/%s", file);
-
-        if (r >= 0)
-                r = hn_xml_parse(text, length, &doc);
-        return r < 0 ? r : hn_request_parse(doc, ret, &fault);
-}
 
 static int add_record(struct records *records, struct hn_request *request)
 {
@@ -74,7 +54,7 @@ static int read_records(const struct hn_root *root, struct hn_status *status, st
 {
         HN_CLOSEDIR DIR *dir = NULL;
         struct dirent *entry;
-        int r = hn_root_open_dir(root, &dir, RECORDS);
+        int r = hn_root_open_dir(root, &dir, HN_RECORDS);
 
         status->records_read = r >= 0 || r == -ENOENT;
         if (!status->records_read)
@@ -83,9 +63,9 @@ static int read_records(const struct hn_root *root, struct hn_status *status, st
         while (dir && (entry = readdir(dir))) {
                 struct hn_request *request = NULL;
 
-                if (!is_record(entry->d_name))
+                if (!hn_record_is(entry->d_name))
                         continue;
-                r = read_record(root, entry->d_name, &request);
+                r = hn_record_read(root, entry->d_name, &request);
                 if (r >= 0)
                         r = add_record(records, request);
                 if (r == -ENOMEM)

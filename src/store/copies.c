@@ -86,6 +86,9 @@ static int append(const char *name, char (**uuids)[HN_UUID_LENGTH + 1], size_t *
         memcpy(text, name, HN_UUID_LENGTH);
         if (hn_uuid_canonical(text, uuid) < 0)
                 return 0;
+        for (size_t i = 0; i < *n; i++)
+                if (strcmp((*uuids)[i], uuid) == 0)
+                        return 0;
         more = reallocarray(*uuids, *n + 1, sizeof *more);
         if (!more)
                 return -ENOMEM;

@@ -20,7 +20,7 @@ int hn_copy_get(const struct hn_root *root, const char *uuid, char **ret_xml);
 /* Being gone already is success. */
 int hn_copy_remove(const struct hn_root *root, const char *uuid);
 
-/* All that there is a copy of, or a note as below; the caller frees.  Where the folder is missing: none. */
+/* All that there is a copy of, or a note as below, each once; the caller frees.  Where the folder is missing: none. */
 int hn_copies_list(const struct hn_root *root, char (**ret)[HN_UUID_LENGTH + 1], size_t *ret_n);
 
 /* A definition that an administrator took homenode's part out of is left until it changes: UUID.left holds the

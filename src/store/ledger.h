@@ -51,6 +51,11 @@ void hn_ledger_unlock(struct hn_ledger *ledger);
 int hn_ledger_load(struct hn_ledger *ledger, struct hn_entry ***ret, size_t *ret_n);
 void hn_entries_free(struct hn_entry **entries, size_t n);
 
+/* The same, and removes what no guest stands behind: entries that do not count or can't be read, explanations of
+ * none, what writers that were killed left.  *ret_removed: how many files.  -ENOLCK: the lock is not held, or the
+ * ledger is not this host's own. */
+int hn_ledger_sweep(struct hn_ledger *ledger, struct hn_entry ***ret, size_t *ret_n, unsigned *ret_removed);
+
 /* One entry by UUID, whatever its state.  -ENOENT; -EBADMSG: it can't be read as one; -EINVAL: no UUID. */
 int hn_ledger_get(struct hn_ledger *ledger, const char *uuid, struct hn_entry **ret);
 

@@ -56,7 +56,7 @@ usage() {
         prints homenode
         run 0 --help
         prints explain
-        for subcommand in plan rewrite explain status doctor; do
+        for subcommand in plan rewrite explain status undo doctor; do
                 run 0 $subcommand --help
                 prints "Usage: homenode $subcommand"
                 silent "$subcommand --help"
@@ -74,6 +74,8 @@ usage() {
         run 2 plan --json=yes "$fixtures/small.xml"
         run 2 explain
         run 2 explain one two
+        run 2 undo
+        run 2 undo --all web
         run 2 rewrite "$fixtures/small.xml"
         run 2 rewrite --op start
         says start
@@ -349,7 +351,55 @@ doctor_of_a_tree() {
         says operands
 }
 
+# libvirt's driver for tests lives in the process: what it was told is gone with it.  It has one guest, "test", of a
+# type that homenode has no business with.
+undo_with_libvirt() {
+        HOMENODE_URI=test:///default
+        export HOMENODE_URI
+        run 0 undo test
+        silent "undo"
+        prints 'nothing to undo'
+        run 0 undo 1 --json # its id
+        prints '"running": "absent"'
+        prints '"definition": "nothing"'
+        run 1 undo nobody test
+        says 'nobody: no such domain'
+        prints test
+        # what is left of guests that are gone
+        dropin=$HOMENODE_ROOT/run/systemd/system/'machine-qemu\x2d7\x2dweb.scope.d'
+        mkdir -p "$dropin" "$HOMENODE_ROOT/var/lib/homenode/definitions"
+        echo '[Scope]' >"$dropin/50-homenode.conf"
+        echo '<domain/>' >"$HOMENODE_ROOT/var/lib/homenode/definitions/22222222-0000-4000-8000-000000000001.xml"
+        run 0 undo --all
+        prints '1 drop-in, 0 records, 1 copy'
+        [ ! -e "$dropin" ] || fail "the drop-in is there still"
+        run 0 undo --all --json
+        prints '"drop_ins": 0'
+        rm -rf "$HOMENODE_ROOT/run" "$HOMENODE_ROOT/var"
+        unset HOMENODE_URI
+}
+
+undo_without_libvirt() {
+        HOMENODE_URI=test:///no/such/file
+        export HOMENODE_URI
+        run 1 undo --all
+        says "libvirt can't be reached"
+        run 1 undo --json web
+        says 'web: no such domain runs'
+        prints libvirt_fault
+        rm -rf "$HOMENODE_ROOT/run"
+        unset HOMENODE_URI
+}
+
+undo_as_a_user() {
+        [ "$(id -u)" -ne 0 ] || return 0
+        (unset HOMENODE_ROOT && run 1 undo --all && says "needs root" && [ "$failures" -eq 0 ]) || fail "undo as a user"
+}
+
 usage
+undo_with_libvirt
+undo_without_libvirt
+undo_as_a_user
 doctor_of_a_tree
 explain_from_a_ledger
 status_of_a_tree
