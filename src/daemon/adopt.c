@@ -52,6 +52,17 @@ static int fullest_nodes(const struct hn_resident *resident, unsigned count, hwl
         return 0;
 }
 
+/* What would be best if it were only to start now is what it was preferred to. */
+static int prefer(struct hn_decision *decision, const struct hn_decision *to)
+{
+        hwloc_bitmap_free(decision->runner_up);
+        decision->runner_up = hwloc_bitmap_dup(to->placement->home);
+        decision->runner_up_score = to->score;
+        if (!decision->runner_up)
+                return -ENOMEM;
+        return hn_text_add(&decision->reason, "most of its memory is there already");
+}
+
 /* The same decision with the choice of nodes narrowed to where the guest is; *ret stays as it is where that can't be
  * had. */
 static int decide_where_it_is(struct hn_scene *scene, struct hn_request *request, const struct hn_resident *resident,
@@ -68,7 +79,10 @@ static int decide_where_it_is(struct hn_scene *scene, struct hn_request *request
         request->wishes.nodes = nodes;
         r = hn_scene_decide(scene, &scene->situation, request, &decision);
         request->wishes.nodes = wished;
-        if (r >= 0 && decision->verdict == HN_PLACED) {
+        if (r < 0 || decision->verdict != HN_PLACED)
+                return r;
+        r = prefer(decision, *ret);
+        if (r >= 0) {
                 hn_decision_free(*ret);
                 *ret = HN_TAKE(decision);
         }

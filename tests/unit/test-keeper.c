@@ -237,6 +237,10 @@ static void adopts_where_the_memory_is(void **state)
         assert_set(entry->placement->memory_nodes, "1");
         assert_list_file(&kept->tree, THREADS "/vcpu0/cpuset.cpus", "2-3");
         assert_true(tree_file_has(&kept->tree, JOURNAL, "web: found running: "));
+        /* node 0 is what an idle host has to offer first */
+        assert_non_null(strstr(entry->reason, "memory is there already"));
+        assert_true(tree_file_has(&kept->tree, "/run/homenode/explain/" UUID_A ".json",
+                                  "\"runner_up\": { \"nodes\": \"0\""));
 }
 
 static void leaves_memory_that_lies_elsewhere(void **state)
