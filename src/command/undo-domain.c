@@ -3,8 +3,10 @@
  * Undoing one domain: first the guest that runs, then its definition.
  */
 #include <errno.h>
+#include <libvirt/virterror.h>
 #include <string.h>
 
+#include "act/journal.h"
 #include "act/undo.h"
 #include "command/records.h"
 #include "command/undo.h"
@@ -40,23 +42,30 @@ static void fail(struct hn_undo_domain *domain, const char *format, ...)
 
 /* ---- the guest that runs */
 
-static int ask_libvirt(virConnectPtr libvirt, const char *uuid, struct hn_request **ret)
+/* -EREMOTEIO: libvirt's word is the domain's fault. */
+static int ask_libvirt(virConnectPtr libvirt, struct hn_undo_domain *domain, struct hn_request **ret)
 {
-        HN_VIRDOMAIN virDomainPtr domain = virDomainLookupByUUIDString(libvirt, uuid);
-        HN_FREE char *text = domain ? virDomainGetXMLDesc(domain, 0) : NULL, *fault = NULL;
+        HN_VIRDOMAIN virDomainPtr found = virDomainLookupByUUIDString(libvirt, domain->uuid);
+        HN_FREE char *text = found ? virDomainGetXMLDesc(found, 0) : NULL, *fault = NULL;
         HN_XMLDOC xmlDoc *doc = NULL;
         int r;
 
-        if (!text)
-                return domain ? -EIO : -ENOENT;
+        if (!text && virGetLastErrorCode() == VIR_ERR_NO_DOMAIN)
+                return -ENOENT;
+        if (!text) {
+                const char *message = virGetLastErrorMessage();
+
+                fail(domain, "libvirt does not say what it runs with: %s", message ? message : "no message");
+                return -EREMOTEIO;
+        }
         r = hn_xml_parse(text, strlen(text), &doc);
         return r < 0 ? r : hn_request_parse(doc, ret, &fault);
 }
 
-static int read_live(const struct hn_undo *undo, const struct hn_undo_domain *domain, struct hn_request **ret)
+static int read_live(const struct hn_undo *undo, struct hn_undo_domain *domain, struct hn_request **ret)
 {
         HN_FREE char *file = hn_text_print("%s.xml", domain->name);
-        int r = undo->libvirt ? ask_libvirt(undo->libvirt, domain->uuid, ret) : -ENOENT;
+        int r = undo->libvirt ? ask_libvirt(undo->libvirt, domain, ret) : -ENOENT;
 
         if (r != -ENOENT)
                 return r;
@@ -64,7 +73,7 @@ static int read_live(const struct hn_undo *undo, const struct hn_undo_domain *do
 }
 
 /* -ENOENT: it does not run. */
-static int find_guest(const struct hn_undo *undo, const struct hn_undo_domain *domain, struct guest *guest)
+static int find_guest(const struct hn_undo *undo, struct hn_undo_domain *domain, struct guest *guest)
 {
         struct hn_process process = { 0 };
         int r = hn_process_of_guest(undo->root, domain->name, &guest->pid);
@@ -167,9 +176,9 @@ static void undo_running(const struct hn_undo *undo, struct hn_undo_domain *doma
         domain->running = HN_UNDO_NOTHING;
         if (r >= 0 && !guest.request->managed_type)
                 return;
-        if (r < 0)
-                fail(domain, "libvirt does not say what it runs with: %s", strerror(-r));
-        else if ((r = tell_ledger(undo, &guest, domain, &ours)) < 0)
+        if (r < 0 && r != -EREMOTEIO)
+                fail(domain, "it is not known what it runs with: %s", strerror(-r));
+        else if (r >= 0 && (r = tell_ledger(undo, &guest, domain, &ours)) < 0)
                 fail(domain, r == -ETIME ? "others have the ledger, try again: %s" : "the ledger can't be told: %s",
                      strerror(-r));
         if (r < 0)
@@ -211,8 +220,19 @@ static void undo_definition(const struct hn_undo *undo, struct hn_undo_domain *d
                 fail(domain, "its definition: %s", strerror(-r));
 }
 
+static void tell(const struct hn_undo *undo, const struct hn_undo_domain *domain, const char *text)
+{
+        hn_journal(undo->root, LOG_INFO, "homenode", domain->name, NULL, "%s: %s", domain->name, text);
+}
+
 void hn_undo_domain(const struct hn_undo *undo, struct hn_undo_domain *domain)
 {
         undo_running(undo, domain);
         undo_definition(undo, domain);
+        if (domain->running == HN_UNDO_DONE)
+                tell(undo, domain, "given back to libvirt by the administrator");
+        if (domain->definition == HN_UNDO_DONE)
+                tell(undo, domain, "taken out of its definition by the administrator");
+        if (domain->faults)
+                tell(undo, domain, domain->faults);
 }

@@ -73,8 +73,7 @@ int hn_undo_to_json(const struct hn_undo *undo, const struct hn_undo_domains *do
                 if (domains->all[i].wanted)
                         r = add_domain(&domains->all[i], array);
         if (r >= 0 && !undo->libvirt)
-                r = hn_json_add(json, "libvirt_fault",
-                                json_object_new_string(undo->libvirt_fault ? undo->libvirt_fault : ""));
+                r = hn_json_add(json, "libvirt_fault", json_object_new_string(undo->libvirt_fault));
         if (r >= 0 && rest)
                 r = add_rest(rest, json);
         if (r < 0)

@@ -5,7 +5,6 @@
 #include "command/undo.h"
 
 #include <errno.h>
-#include <libvirt/virterror.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -31,25 +30,6 @@ static void clear_undo(struct hn_undo *undo)
 static void clear_rest(struct hn_undo_rest *rest)
 {
         free(rest->faults);
-}
-
-/* What libvirt has to say is said by us, with what it is about. */
-static void say_nothing(void *data, virErrorPtr error)
-{
-        (void) data;
-        (void) error;
-}
-
-static void reach_libvirt(struct hn_undo *undo)
-{
-        const char *message;
-
-        virSetErrorFunc(NULL, say_nothing);
-        undo->libvirt = virConnectOpen(hn_libvirt_uri());
-        if (undo->libvirt)
-                return;
-        message = virGetLastErrorMessage();
-        undo->libvirt_fault = strdup(message ? message : "no message");
 }
 
 /* Marks the domains that are wanted; those that are named and not there are complained about. */
@@ -106,7 +86,7 @@ static int carry_out(struct hn_undo *undo, const struct wish *wish)
 
         if (!undo->libvirt)
                 exit = hn_complain("libvirt can't be reached, so no definition is looked at, only guests that run: %s",
-                                   undo->libvirt_fault ? undo->libvirt_fault : "no message");
+                                   undo->libvirt_fault);
         r = hn_undo_list(undo, &domains);
         if (r < 0)
                 return hn_complain("libvirt's domains can't be listed: %s", strerror(-r));
@@ -139,7 +119,8 @@ static int run(const struct wish *wish)
         r = hn_systemd_new(&root, NULL, &undo.systemd);
         if (r < 0)
                 return hn_complain("systemd: %s", strerror(-r));
-        reach_libvirt(&undo);
+        if (hn_undo_reach(&undo) < 0)
+                return hn_complain("out of memory");
         return carry_out(&undo, wish);
 }
 
