@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "decide/explain.h"
+#include "decide/fit.h"
 #include "decide/keep.h"
 #include "model/json.h"
-#include "model/resident.h"
 #include "model/text.h"
-#include "store/scene.h"
 
 /* Cells that run are bound to the nodes that homenode wrote, whatever is decided now. */
 static int bind_cells(struct hn_request *request)
@@ -89,17 +88,43 @@ static int decide_where_it_is(struct hn_scene *scene, struct hn_request *request
         return r;
 }
 
-static int decide(const struct hn_adoption *adoption, struct hn_ledger *ledger, const struct hn_resident *resident,
-                  struct hn_decision **ret)
+/* What the daemon published has it counted already. */
+static void credit_own(struct hn_scene *scene, const struct hn_resident *resident)
+{
+        for (size_t at = 0; !scene->credited && at < scene->host->n_nodes; at++) {
+                struct hn_node *node = &scene->host->nodes[at];
+                uint64_t free_kib = hn_add(node->free_kib, hn_resident_kib(resident, node->os));
+
+                node->free_kib = free_kib < node->memory_kib ? free_kib : node->memory_kib;
+        }
+}
+
+int hn_adopt_scene(const struct hn_adoption *adoption, struct hn_ledger *ledger, const struct hn_resident *resident,
+                   struct hn_scene **ret)
 {
         const struct hn_scene_source source = { .with_pools = uses_pools(adoption->request) };
         HN_SCENE struct hn_scene *scene = NULL;
-        HN_DECISION struct hn_decision *decision = NULL;
         HN_FREE char *fault = NULL;
-        int r = hn_scene_open(adoption->root, &source, &scene, &fault);
+        int r = bind_cells(adoption->request);
 
         if (r >= 0)
-                r = hn_scene_add_ledger(scene, adoption->root, ledger, adoption->request->uuid);
+                r = hn_scene_open(adoption->root, &source, &scene, &fault);
+        if (r < 0)
+                return r;
+        credit_own(scene, resident);
+        r = hn_scene_add_ledger(scene, adoption->root, ledger, adoption->request->uuid);
+        if (r >= 0)
+                *ret = HN_TAKE(scene);
+        return r;
+}
+
+static int decide(const struct hn_adoption *adoption, struct hn_ledger *ledger, const struct hn_resident *resident,
+                  struct hn_decision **ret)
+{
+        HN_SCENE struct hn_scene *scene = NULL;
+        HN_DECISION struct hn_decision *decision = NULL;
+        int r = hn_adopt_scene(adoption, ledger, resident, &scene);
+
         if (r >= 0)
                 r = hn_scene_decide(scene, &scene->situation, adoption->request, &decision);
         if (r >= 0 && decision->verdict == HN_PLACED && resident->n_nodes)
@@ -170,12 +195,14 @@ int hn_adopt(const struct hn_adoption *adoption, struct hn_ledger *ledger, struc
         HN_DECISION struct hn_decision *decision = NULL;
         HN_JSON struct json_object *explanation = NULL;
         HN_ENTRY struct hn_entry *entry = NULL;
-        int r = bind_cells(adoption->request);
+        int r = 0;
 
-        if (r >= 0 && adoption->cgroup && hn_resident_read(adoption->root, adoption->cgroup->scope, &resident) == -ENOMEM)
+        if (adoption->cgroup && hn_resident_read(adoption->root, adoption->cgroup->scope, &resident) == -ENOMEM)
                 r = -ENOMEM;
         if (r >= 0)
                 r = decide(adoption, ledger, &resident, &decision);
+        if (r >= 0 && adoption->only_placed && decision->verdict != HN_PLACED)
+                return 1;
         if (r >= 0)
                 r = new_entry(adoption, decision, &resident, &entry);
         if (r >= 0)

@@ -17,7 +17,9 @@ struct hn_guest {
         struct hn_guest_cgroup *cgroup; /* NULL: not found */
         struct hn_contest contest;
         uint64_t layout;                /* tells one set of thread groups from another; 0: to be looked at anew */
-        bool memory_told, homeless_told, failure_told; /* said once in the journal */
+        unsigned stands_in;             /* the host (outlook.generation) on which its home was looked at; 0: none */
+        bool tried;                     /* it was decided on, and left to libvirt where it is; till there is room */
+        bool memory_told, homeless_told, failure_told, nowhere_told; /* said once in the journal */
 };
 
 struct hn_guests {

@@ -7,7 +7,6 @@
 #include "act/journal.h"
 #include "act/scope.h"
 #include "act/undo.h"
-#include "daemon/adopt.h"
 #include "daemon/connection.h"
 #include "daemon/keeper-internal.h"
 #include "model/clock.h"
@@ -48,6 +47,7 @@ void hn_keeper_free(struct hn_keeper *keeper)
         hn_systemd_free(keeper->systemd);
         hwloc_bitmap_free(keeper->all_cpus);
         hwloc_bitmap_free(keeper->all_nodes);
+        hn_outlook_clear(&keeper->outlook);
         free(keeper);
 }
 
@@ -85,7 +85,7 @@ static bool is_alive(const struct hn_root *root, int pid, uint64_t start_ticks)
 
 /* ---- the ledger */
 
-static int open_locked(const struct hn_keeper *keeper, struct hn_ledger **ret)
+int hn_keeper_lock(const struct hn_keeper *keeper, struct hn_ledger **ret)
 {
         HN_LEDGER struct hn_ledger *ledger = NULL;
         int r = hn_ledger_open(keeper->root, NULL, &ledger);
@@ -105,63 +105,10 @@ static int read_entry(const struct hn_keeper *keeper, const char *uuid, struct h
         return r < 0 ? r : hn_ledger_get(ledger, uuid, ret);
 }
 
-static bool is_its(const struct hn_entry *entry, const struct hn_guest *guest)
+bool hn_keeper_is_its(const struct hn_entry *entry, const struct hn_guest *guest)
 {
         return entry->state == HN_ENTRY_STARTED && entry->pid == guest->pid &&
                (entry->start_ticks == guest->start_ticks || entry->start_ticks == 0);
-}
-
-/* The hook that reserved never came to `started`: its decision counts all the same. */
-static int take_reservation(const struct hn_guest *guest, struct hn_ledger *ledger, struct hn_entry *entry)
-{
-        int r = 0;
-
-        entry->state = HN_ENTRY_STARTED;
-        entry->pid = guest->pid;
-        entry->start_ticks = guest->start_ticks;
-        entry->domain_id = guest->request->id;
-        if (guest->request->n_cells == 0)
-                r = hn_placement_fold(entry->placement);
-        return r < 0 ? r : hn_ledger_put(ledger, entry, NULL);
-}
-
-/* Under the lock: who else looked at the guest meanwhile has written what counts. */
-static int enter(const struct hn_keeper *keeper, struct hn_guest *guest, bool anew)
-{
-        const struct hn_adoption adoption = { .root = keeper->root, .request = guest->request, .cgroup = guest->cgroup,
-                                              .pid = guest->pid, .start_ticks = guest->start_ticks };
-        HN_LEDGER struct hn_ledger *ledger = NULL;
-        HN_ENTRY struct hn_entry *entry = NULL;
-        int r = open_locked(keeper, &ledger);
-
-        if (r < 0)
-                return r;
-        r = hn_ledger_get(ledger, guest->uuid, &entry);
-        if (r >= 0 && entry->state == HN_ENTRY_RESERVED && !anew)
-                r = take_reservation(guest, ledger, entry);
-        else if (r < 0 || anew || !is_its(entry, guest)) {
-                hn_entry_free(HN_TAKE(entry));
-                r = hn_adopt(&adoption, ledger, &entry);
-                if (r >= 0)
-                        tell(keeper, LOG_INFO, guest->request->name, "found running: %s%s",
-                             entry->managed ? "" : "left to libvirt: ", entry->reason);
-        }
-        if (r >= 0)
-                hn_guest_take_entry(guest, HN_TAKE(entry));
-        return r;
-}
-
-static void enter_or_try_later(const struct hn_keeper *keeper, struct hn_guest *guest, bool anew)
-{
-        int r = enter(keeper, guest, anew);
-
-        if (r >= 0)
-                return;
-        if (r != -ETIME && !guest->failure_told)
-                tell(keeper, LOG_WARNING, guest->request->name, "not placed: %s", strerror(-r));
-        guest->failure_told = r != -ETIME;
-        if (r == -ETIME)
-                again(keeper, guest->uuid, LATER_MS);
 }
 
 /* ---- whose guest it is */
@@ -171,7 +118,7 @@ static void give_back(const struct hn_keeper *keeper, struct hn_guest *guest)
 {
         HN_LEDGER struct hn_ledger *ledger = NULL;
         struct hn_undone undone = { 0 };
-        int r = open_locked(keeper, &ledger);
+        int r = hn_keeper_lock(keeper, &ledger);
 
         if (r >= 0)
                 r = hn_ledger_give_back(ledger, guest->uuid, HN_REASON_OPTED_OUT);
@@ -189,20 +136,23 @@ static void give_back(const struct hn_keeper *keeper, struct hn_guest *guest)
              undone.memory_stays ? "; its memory set stays, or its cells would come to be bound to other nodes" : "");
 }
 
-static bool was_given_back(const struct hn_entry *entry)
+static bool has_reason(const struct hn_entry *entry, const char *reason)
 {
-        return entry->reason && strcmp(entry->reason, HN_REASON_GIVEN_BACK) == 0;
+        return entry->reason && strcmp(entry->reason, reason) == 0;
 }
 
-/* `before` is how the owner wished it at the last look: a change of mind is worth deciding anew. */
-static void settle_owner(struct hn_keeper *keeper, struct hn_guest *guest, bool known, bool off_before)
+/* `off_before` is how the owner wished it at the last look: a change of mind is worth deciding anew, and so is what was
+ * left to libvirt by another daemon before us, or while there was no room. */
+static void settle_owner(struct hn_keeper *keeper, struct hn_guest *guest, bool off_before)
 {
         bool off = guest->request->wishes.off, managed = guest->entry && guest->entry->managed;
 
         if (off && managed)
                 give_back(keeper, guest);
-        else if (!off && !managed && guest->entry && !was_given_back(guest->entry) && known && off_before)
-                enter_or_try_later(keeper, guest, true);
+        else if (!off && !managed && guest->entry && !has_reason(guest->entry, HN_REASON_GIVEN_BACK) &&
+                 (off_before || !guest->tried))
+                hn_keeper_enter(keeper, guest, off_before || has_reason(guest->entry, HN_REASON_OPTED_OUT)
+                                                       ? HN_ENTER_ANEW : HN_ENTER_IF_PLACED);
 }
 
 /* Finds out what the ledger has of it.  False: not now. */
@@ -216,15 +166,15 @@ static bool find_entry(struct hn_keeper *keeper, struct hn_guest *guest)
                 again(keeper, guest->uuid, SOON_MS);
                 return false;
         }
-        if (r >= 0 && is_its(entry, guest)) {
+        if (r >= 0 && hn_keeper_is_its(entry, guest)) {
                 hn_guest_take_entry(guest, HN_TAKE(entry));
                 return true;
         }
         /* One that was never to be touched is not worth an entry of ours. */
         if (guest->request->wishes.off && r == -ENOENT)
                 return false;
-        enter_or_try_later(keeper, guest, false);
-        return guest->entry && is_its(guest->entry, guest);
+        hn_keeper_enter(keeper, guest, HN_ENTER);
+        return guest->entry && hn_keeper_is_its(guest->entry, guest);
 }
 
 static void find_cgroup(const struct hn_keeper *keeper, struct hn_guest *guest)
@@ -244,7 +194,7 @@ static void yield_to_undo(const struct hn_keeper *keeper, const struct hn_guest 
         HN_ENTRY struct hn_entry *entry = NULL;
         struct hn_undone undone = { 0 };
 
-        if (read_entry(keeper, guest->uuid, &entry) >= 0 && is_its(entry, guest) && !entry->managed)
+        if (read_entry(keeper, guest->uuid, &entry) >= 0 && hn_keeper_is_its(entry, guest) && !entry->managed)
                 (void) hn_undo_running(keeper->root, keeper->systemd, guest->request, guest->pid, HN_UNIT_WAIT_US,
                                        &undone);
 }
@@ -289,12 +239,14 @@ void hn_keeper_look(struct hn_keeper *keeper, const char *uuid)
         guest = obtain(keeper, uuid, request);
         if (!guest)
                 return;
-        bool known = guest->request, off_before = known && guest->request->wishes.off;
+        bool off_before = guest->request && guest->request->wishes.off;
         hn_guest_take_request(guest, HN_TAKE(request));
         find_cgroup(keeper, guest);
         if (!find_entry(keeper, guest))
                 return;
-        settle_owner(keeper, guest, known, off_before);
+        settle_owner(keeper, guest, off_before);
+        if (guest->entry->managed && !guest->request->wishes.off && guest->cgroup)
+                hn_keeper_rehome(keeper, guest);
         if (!guest->entry->managed)
                 hn_watch_forget(keeper->watch, uuid);
         else if (!guest->request->wishes.off && guest->cgroup && hn_keep_guest(keeper, guest))
@@ -307,10 +259,11 @@ static void clear_up(const struct hn_keeper *keeper, const struct hn_guest *gues
         HN_LEDGER struct hn_ledger *ledger = NULL;
         HN_ENTRY struct hn_entry *entry = NULL;
 
-        if (read_entry(keeper, guest->uuid, &entry) < 0 || !is_its(entry, guest))
+        if (read_entry(keeper, guest->uuid, &entry) < 0 || !hn_keeper_is_its(entry, guest))
                 return;
         hn_entry_free(HN_TAKE(entry));
-        if (open_locked(keeper, &ledger) < 0 || hn_ledger_get(ledger, guest->uuid, &entry) < 0 || !is_its(entry, guest))
+        if (hn_keeper_lock(keeper, &ledger) < 0 || hn_ledger_get(ledger, guest->uuid, &entry) < 0 ||
+            !hn_keeper_is_its(entry, guest))
                 return;
         if (entry->unit)
                 (void) hn_dropin_remove(keeper->root, entry->unit);
@@ -330,6 +283,7 @@ void hn_keeper_gone(struct hn_keeper *keeper, const char *uuid)
         clear_up(keeper, guest);
         hn_watch_forget(keeper->watch, guest->uuid);
         hn_guests_remove(&keeper->guests, guest->uuid);
+        keeper->room = true;
 }
 
 /* ---- finding drift */
@@ -357,6 +311,7 @@ void hn_keeper_sweep(struct hn_keeper *keeper)
                 if (actions.n && relaid)
                         guest->layout = 0; /* still news for that look */
         }
+        hn_keeper_try_again(keeper);
 }
 
 int hn_keeper_fd(const struct hn_keeper *keeper)
@@ -374,6 +329,8 @@ static void on_news(void *data, const char *uuid, enum hn_watch_news news)
                         again(keeper, keeper->guests.list[i]->uuid, SETTLE_MS);
                 return;
         }
+        if (!*uuid && news == HN_WATCH_CHANGED)
+                again(keeper, "", 0); /* machine.slice */
         if (!guest)
                 return;
         if (news != HN_WATCH_CHANGED)

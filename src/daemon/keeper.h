@@ -10,13 +10,14 @@
 #include "daemon/guests.h"
 
 #define HN_SWEEP_MS 30000u
+#define HN_ROOM_WAIT_US 60000000u /* between two tries to place guests that there was no room for */
 
 struct hn_running_door {
         void *data;
         /* The live XML; the caller frees.  -ENOENT: the domain does not run (or is no more); others: it can't be
          * told now, and all is looked at again when it can. */
         int (*live_xml)(void *data, const char *uuid, char **ret);
-        /* The guest is to be looked at (again) in that time. */
+        /* The guest is to be looked at (again) in that time; "": the host. */
         void (*again)(void *data, const char *uuid, unsigned wait_ms);
 };
 
@@ -34,6 +35,10 @@ void hn_keeper_look(struct hn_keeper *keeper, const char *uuid);
 
 /* libvirt says that it stopped.  Where its QEMU is there all the same (a crash that is preserved) nothing changes. */
 void hn_keeper_gone(struct hn_keeper *keeper, const char *uuid);
+
+/* Looks at the host.  True: it has changed (the first look included): all guests are marked, and definitions want to
+ * be looked at. */
+bool hn_keeper_look_at_host(struct hn_keeper *keeper);
 
 /* Looks at the cgroups of all guests, at no XML; marks those that are to be looked at. */
 void hn_keeper_sweep(struct hn_keeper *keeper);

@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <libvirt/virterror.h>
 
+#include "act/scope.h"
 #include "daemon/keeper.h"
+
+#define VERSION_WAIT_US 2000000u /* for systemd, which is busy when a host boots */
 
 struct hn_keeping {
         struct hn_work *work;
-        const struct hn_connection *connection;
+        struct hn_connection *connection;
         struct hn_keeper *keeper;
         struct hn_timer *sweep;
         struct hn_readable *watch;
@@ -38,13 +41,22 @@ static void look_again(void *data, const char *uuid, unsigned wait_ms)
 {
         struct hn_keeping *keeping = data;
 
-        (void) hn_work_mark_later(keeping->work, uuid, HN_LOOK_RUNNING, wait_ms);
+        (void) hn_work_mark_later(keeping->work, uuid, *uuid ? HN_LOOK_RUNNING : HN_LOOK_HOST, wait_ms);
+}
+
+/* Guests first: what is marked is looked at in that order. */
+static void look_at_host(struct hn_keeping *keeping)
+{
+        if (hn_keeper_look_at_host(keeping->keeper))
+                hn_connection_mark_all(keeping->connection);
 }
 
 static void on_work(void *data, const char *uuid, unsigned matters)
 {
         struct hn_keeping *keeping = data;
 
+        if (matters & HN_LOOK_HOST)
+                look_at_host(keeping);
         if (matters & HN_LOOK_GONE)
                 hn_keeper_gone(keeping->keeper, uuid);
         if (matters & HN_LOOK_RUNNING)
@@ -55,6 +67,7 @@ static void on_sweep(void *data)
 {
         struct hn_keeping *keeping = data;
 
+        look_at_host(keeping);
         hn_keeper_sweep(keeping->keeper);
 }
 
@@ -65,7 +78,16 @@ static void on_watch(void *data)
         hn_keeper_watched(keeping->keeper);
 }
 
-int hn_keeping_new(const struct hn_root *root, struct hn_work *work, const struct hn_connection *connection,
+/* What the first hook of a boot would have to find out: it finds it on record. */
+static void prepare_starts(const struct hn_root *root, struct hn_keeper *keeper)
+{
+        unsigned version = 0;
+
+        (void) hn_keeper_look_at_host(keeper);
+        (void) hn_systemd_version(root, VERSION_WAIT_US, &version);
+}
+
+int hn_keeping_new(const struct hn_root *root, struct hn_work *work, struct hn_connection *connection,
                    struct hn_keeping **ret)
 {
         HN_KEEPING struct hn_keeping *keeping = calloc(1, sizeof *keeping);
@@ -82,9 +104,10 @@ int hn_keeping_new(const struct hn_root *root, struct hn_work *work, const struc
         if (r >= 0)
                 r = hn_readable_new(hn_keeper_fd(keeping->keeper), on_watch, keeping, &keeping->watch);
         if (r >= 0)
-                r = hn_work_subscribe(work, HN_LOOK_RUNNING | HN_LOOK_GONE, on_work, keeping);
+                r = hn_work_subscribe(work, HN_LOOK_RUNNING | HN_LOOK_GONE | HN_LOOK_HOST, on_work, keeping);
         if (r < 0)
                 return r;
+        prepare_starts(root, keeping->keeper);
         hn_timer_every(keeping->sweep, HN_SWEEP_MS);
         *ret = HN_TAKE(keeping);
         return 0;

@@ -110,6 +110,11 @@ int hn_watch_guest(struct hn_watch *watch, const char *uuid, const char *scope, 
         return error;
 }
 
+int hn_watch_slice(struct hn_watch *watch)
+{
+        return add(watch, "", "/sys/fs/cgroup/machine.slice");
+}
+
 static void drop(struct hn_watch *watch, const struct folder *folder)
 {
         size_t at = (size_t) (folder - watch->folders);

@@ -28,6 +28,10 @@ int hn_watch_fd(const struct hn_watch *watch);
  * failure and returns the first: -ENOSPC: the host's limit of watches (fs.inotify.max_user_watches). */
 int hn_watch_guest(struct hn_watch *watch, const char *uuid, const char *scope, const char *threads,
                    const struct hn_groups *groups);
+
+/* Watches machine.slice, whose UUID is "" in what is called; one that is not there yet is no error.  Doing it again is
+ * no harm. */
+int hn_watch_slice(struct hn_watch *watch);
 void hn_watch_forget(struct hn_watch *watch, const char *uuid);
 
 /* How many folders are watched; for tests. */
