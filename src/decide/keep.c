@@ -110,10 +110,28 @@ int hn_keep_bound(const struct hn_request *request, hwloc_bitmap_t *ret)
 
 /* ---- thread groups */
 
-static hwloc_const_bitmap_t wanted_cpus(const struct hn_group *group, const struct hn_placement *placement)
+/* Where iothreads belong: with the emulator, but for where the user has the emulator, which says nothing of them. */
+static int iothread_cpus(const struct hn_placement *placement, const struct hn_request *request, hwloc_bitmap_t *ret)
 {
-        hwloc_const_bitmap_t cpus = group->kind == HN_GROUP_VCPU ? hn_placement_vcpu(placement, group->number)
-                                                                 : placement->emulator_cpus;
+        HN_BITMAP hwloc_bitmap_t cpus = hwloc_bitmap_dup(placement->emulator_cpus);
+        int r = cpus ? 0 : -ENOMEM;
+
+        if (r >= 0 && request->emulator_pin)
+                hwloc_bitmap_zero(cpus);
+        for (size_t i = 0; r >= 0 && request->emulator_pin && i < placement->n_cells; i++)
+                r = hwloc_bitmap_or(cpus, cpus, placement->cells[i].cpus);
+        if (r < 0)
+                return -ENOMEM;
+        *ret = HN_TAKE(cpus);
+        return 0;
+}
+
+static hwloc_const_bitmap_t wanted_cpus(const struct hn_group *group, const struct hn_placement *placement,
+                                        hwloc_const_bitmap_t iothreads)
+{
+        hwloc_const_bitmap_t cpus = group->kind == HN_GROUP_VCPU       ? hn_placement_vcpu(placement, group->number)
+                                    : group->kind == HN_GROUP_IOTHREAD ? iothreads
+                                                                       : placement->emulator_cpus;
 
         return cpus && !hwloc_bitmap_iszero(cpus) ? cpus : NULL;
 }
@@ -156,20 +174,19 @@ static int keep_group(const struct hn_group *group, hwloc_const_bitmap_t cpus, h
 static int keep_groups(const struct hn_groups *groups, const struct hn_placement *placement,
                        const struct hn_request *request, struct hn_actions *actions)
 {
-        for (size_t i = 0; i < groups->n; i++) {
-                const struct hn_group *group = &groups->list[i];
-                hwloc_const_bitmap_t cpus = wanted_cpus(group, placement);
-                int r;
+        HN_BITMAP hwloc_bitmap_t iothreads = NULL;
+        int r = iothread_cpus(placement, request, &iothreads);
 
-                if (hn_keep_is_users(request, group->kind, group->number)) {
+        for (size_t i = 0; r >= 0 && i < groups->n; i++) {
+                const struct hn_group *group = &groups->list[i];
+                hwloc_const_bitmap_t cpus = wanted_cpus(group, placement, iothreads);
+
+                if (hn_keep_is_users(request, group->kind, group->number))
                         actions->users++;
-                        continue;
-                }
-                r = cpus ? keep_group(group, cpus, available_cpus(groups), actions) : 0;
-                if (r < 0)
-                        return r;
+                else if (cpus)
+                        r = keep_group(group, cpus, available_cpus(groups), actions);
         }
-        return 0;
+        return r;
 }
 
 /* ---- the scope */

@@ -60,6 +60,19 @@ static void pins_in_the_live_xml_are_the_users(void **state)
         assert_plan(groups, placement, &request, &by_unit, "");
 }
 
+/* A decision made with the pin in the XML has the emulator where the user wants it. */
+static void iothreads_stay_at_home_where_the_user_pins_the_emulator(void **state)
+{
+        HN_GROUPS struct hn_groups *groups = groups_of("emulator iothread1", "7", "2");
+        HN_PLACEMENT struct hn_placement *placement = placed_on(2);
+        HN_BITMAP hwloc_bitmap_t pin = set_of("7");
+        struct hn_request request = { .emulator_pin = pin };
+
+        (void) state;
+        assert_int_equal(hwloc_bitmap_copy(placement->emulator_cpus, pin), 0);
+        assert_plan(groups, placement, &request, &by_unit, "group iothread1 4-5\n");
+}
+
 static void the_start_s_drop_in_becomes_a_property(void **state)
 {
         HN_GROUPS struct hn_groups *groups = groups_of("vcpu0", "4-5", "2");
@@ -229,6 +242,7 @@ int main(void)
                 cmocka_unit_test(nothing_is_to_do_where_all_is_right),
                 cmocka_unit_test(groups_that_say_otherwise_are_put_right),
                 cmocka_unit_test(pins_in_the_live_xml_are_the_users),
+                cmocka_unit_test(iothreads_stay_at_home_where_the_user_pins_the_emulator),
                 cmocka_unit_test(the_start_s_drop_in_becomes_a_property),
                 cmocka_unit_test(a_scope_that_confines_cpus_is_opened),
                 cmocka_unit_test(memory_sets),
