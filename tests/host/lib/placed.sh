@@ -57,3 +57,28 @@ hook_ms() {
 hook_says() { vm 'journalctl -q -b -t homenode-hook -o cat' | awk -v name="$1:" '$2 == name'; }
 
 drop_ins() { vm 'ls -d /run/systemd/system/machine-*.scope.d 2>/dev/null || true'; }
+
+# daemon_says NAME: homenoded's lines about a guest.
+daemon_says() { vm 'journalctl -q -b -t homenoded -o cat' | awk -v name="$1:" '$1 == name'; }
+
+# metadata_set NAME ATTRIBUTES OPTION…: homenode's element, by virsh metadata with --live or --config.
+metadata_set() {
+	local name=$1 wish=$2
+	shift 2
+	vm "virsh -q metadata $(printf %q "$name") urn:homenode:1 --key homenode --set $(printf %q "<domain $wish/>") $* >/dev/null"
+}
+
+# sets_of NAME: what is in force for its scope and every thread group, and where each kind of thread may run, in one call. QEMU's
+# helpers, which come and go, are left out.
+sets_of() {
+	vm "cd \"\$($guest_report $(printf %q "$1") scope)\" && grep -s . cpuset.*.effective libvirt/cpuset.*.effective libvirt/*/cpuset.*.effective
+		awk '/^Name:/ { name = \$2 \$3 } /^Cpus_allowed_list:/ && name !~ /^worker/ { print name, \$2 }' \
+			/proc/\$(cat /run/libvirt/qemu/$(printf %q "$1").pid)/task/*/status | sort -u"
+}
+
+# hold_of NAME: what homenode holds a running guest with: the scope's properties as systemd has them, its own sets, drop-ins.
+hold_of() {
+	vm "scope=\$($guest_report $(printf %q "$1") scope); unit=\$(basename \"\$scope\")
+		systemctl show -p AllowedCPUs -p AllowedMemoryNodes -- \"\$unit\"
+		cd \"\$scope\" && grep . cpuset.cpus cpuset.mems; cd /run/systemd/system && ls -d \"\$unit.d\" 2>/dev/null || true"
+}

@@ -33,7 +33,7 @@ grep -Eq '^node,nodeid=1,cpus=2-3,memdev=' <<<"$told" || fail 'the guest is not 
 guest_destroy wide
 
 # What was added can be taken out again, from what libvirt made of it.
-vm 'virsh dumpxml --inactive wide | homenode rewrite --undo >undone.xml && virsh -q define undone.xml'
+vm 'homenode undo wide' >&2
 vm 'virsh dumpxml --inactive wide' | grep -E 'homenode|<numa|<topology|memnode' && fail 'something of it is left'
 
 # A transient one can't have cells; it has the two nodes for itself all the same.
