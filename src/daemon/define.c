@@ -104,10 +104,10 @@ static unsigned leave(const struct look *look)
         return 0;
 }
 
-static bool is_left(const struct look *look)
+static bool is_left(const struct look *look, const char *xml)
 {
         const struct record *record = find(look->all, look->uuid);
-        uint64_t digest = hn_left_digest(look->first->xml);
+        uint64_t digest = hn_left_digest(xml);
 
         return (record && record->left == digest) || hn_left_is(look->all->root, look->uuid, digest);
 }
@@ -207,6 +207,8 @@ static unsigned write_definition(const struct look *look)
                 r = hn_copy_put(look->all->root, look->uuid, look->first->xml);
         if (r < 0)
                 return trouble(look, "no copy of its definition can be kept, so it stays as it is", strerror(-r));
+        /* Not earlier: who gives it back notes what is to be left before writing it, and we may be looking meanwhile. */
+        (void) hn_left_remove(look->all->root, look->uuid);
         r = look->all->door.write(look->all->door.data, look->to->xml, &message);
         if (r == -EREMOTEIO)
                 return refused(look, message);
@@ -236,7 +238,8 @@ static unsigned write_unchanged(const struct look *look, bool *ret_again)
         }
         r = look->all->door.read(look->all->door.data, look->uuid, &second);
         *ret_again = r == -ENOENT || (r >= 0 && strcmp(second.xml, look->first->xml) != 0);
-        return r < 0 || *ret_again ? 0 : write_definition(look);
+        /* It may have been given back since the first reading. */
+        return r < 0 || *ret_again || is_left(look, second.xml) ? 0 : write_definition(look);
 }
 
 /* What came of deciding, other than a text. */
@@ -268,8 +271,10 @@ static unsigned rest(const struct look *look)
         HN_FREE char *message = NULL;
         unsigned wait_ms = 0;
 
-        if (!look->to->marked)
+        if (!look->to->marked) {
                 (void) hn_copy_remove(look->all->root, look->uuid); /* of what somebody defined anew since */
+                (void) hn_left_remove(look->all->root, look->uuid);
+        }
         if (!is_revenant(look, &wait_ms) || wait_ms > 0)
                 return wait_ms;
         if (look->all->door.undefine(look->all->door.data, look->uuid, &message) < 0)
@@ -305,9 +310,8 @@ static unsigned look_once(struct hn_definitions *all, const char *uuid, bool *re
                 forget(all, uuid);
         if (r < 0)
                 return r == -ENOENT || r == -ENOTCONN ? 0 : TROUBLE_MS;
-        if (is_left(&look))
+        if (is_left(&look, first.xml))
                 return 0;
-        (void) hn_left_remove(all->root, uuid);
         r = hn_redefine(all->root, first.xml, first.active, &to);
         if (r < 0)
                 return not_redefined(&look, r);

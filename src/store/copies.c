@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "model/uuid.h"
+#include "model/domain.h"
 
 /* Before libvirt is told to write over the original, the copy must outlive a crash of the host. */
 static int settle(const struct hn_root *root, int flags, const char *path)
@@ -121,14 +121,44 @@ int hn_copies_list(const struct hn_root *root, char (**ret)[HN_UUID_LENGTH + 1],
 
 /* ---- definitions that are left */
 
-/* FNV-1a of 64 bits: told apart are two texts of one domain, which nobody gains by making alike. */
-uint64_t hn_left_digest(const char *xml)
+static void drop_blanks(xmlNode *element)
 {
+        for (xmlNode *child = element->children, *next; child; child = next) {
+                next = child->next;
+                if (xmlIsBlankNode(child)) {
+                        xmlUnlinkNode(child);
+                        xmlFreeNode(child);
+                } else if (child->type == XML_ELEMENT_NODE) {
+                        drop_blanks(child);
+                }
+        }
+}
+
+static uint64_t digest_of(const unsigned char *text)
+{
+        /* FNV-1a of 64 bits: told apart are two texts of one domain, which nobody gains by making alike. */
         uint64_t digest = UINT64_C(14695981039346656037);
 
-        for (; *xml; xml++)
-                digest = (digest ^ (unsigned char) *xml) * UINT64_C(1099511628211);
+        for (; *text; text++)
+                digest = (digest ^ *text) * UINT64_C(1099511628211);
         return digest ? digest : 1;
+}
+
+/* The same for what we write and for what libvirt makes of it: quotes, blanks and empty elements differ. */
+uint64_t hn_left_digest(const char *xml)
+{
+        HN_XMLDOC xmlDoc *doc = NULL;
+        xmlNode *domain = hn_xml_parse(xml, strlen(xml), &doc) < 0 ? NULL : xmlDocGetRootElement(doc);
+        xmlBuffer *buffer = domain ? xmlBufferCreate() : NULL;
+        uint64_t digest;
+
+        if (!buffer)
+                return digest_of((const unsigned char *) xml);
+        drop_blanks(domain);
+        digest = xmlNodeDump(buffer, doc, domain, 0, 0) < 0 ? digest_of((const unsigned char *) xml)
+                                                           : digest_of(xmlBufferContent(buffer));
+        xmlBufferFree(buffer);
+        return digest;
 }
 
 int hn_left_put(const struct hn_root *root, const char *uuid, uint64_t digest)

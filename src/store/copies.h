@@ -24,7 +24,7 @@ int hn_copy_remove(const struct hn_root *root, const char *uuid);
 int hn_copies_list(const struct hn_root *root, char (**ret)[HN_UUID_LENGTH + 1], size_t *ret_n);
 
 /* A definition that an administrator took homenode's part out of is left until it changes: UUID.left holds the
- * digest of its text. */
+ * digest of its text, which does not depend on how the text is laid out. */
 uint64_t hn_left_digest(const char *xml); /* never 0 */
 int hn_left_put(const struct hn_root *root, const char *uuid, uint64_t digest);
 bool hn_left_is(const struct hn_root *root, const char *uuid, uint64_t digest);

@@ -74,6 +74,17 @@ static void a_copy_that_cannot_be_kept_is_said(void **state)
         tree_remove(&tree);
 }
 
+static void layout_does_not_tell_definitions_apart(void **state)
+{
+        uint64_t digest = hn_left_digest("<domain type='kvm'>\n  <cpu mode='custom'>\n  </cpu>\n  <name>a b</name>\n</domain>\n");
+
+        (void) state;
+        assert_int_equal(hn_left_digest("<?xml version=\"1.0\"?><domain type=\"kvm\"><cpu mode=\"custom\"/><name>a b</name></domain>"), digest);
+        assert_int_not_equal(hn_left_digest("<domain type='kvm'><cpu mode='custom'/><name>ab</name></domain>"), digest);
+        assert_int_not_equal(hn_left_digest("<domain type='kvm'><cpu mode='Custom'/><name>a b</name></domain>"), digest);
+        assert_int_not_equal(hn_left_digest("no domain"), hn_left_digest("no definition"));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -81,6 +92,7 @@ int main(void)
                 cmocka_unit_test(nobody_else_reads_passwords),
                 cmocka_unit_test(only_uuids_become_file_names),
                 cmocka_unit_test(a_copy_that_cannot_be_kept_is_said),
+                cmocka_unit_test(layout_does_not_tell_definitions_apart),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,6 +36,7 @@ struct libvirt {
         const char *other;   /* what another program writes over each of our definitions */
         uint64_t now_ms;
         bool dies;           /* kill -9 comes before it is written */
+        struct hn_definitions *listener; /* the daemon, which looks before and after what another program writes */
 };
 
 struct scene {
@@ -69,6 +70,20 @@ static int play_read(void *data, const char *uuid, struct hn_defined *ret)
         return 0;
 }
 
+/* libvirt has the text in its own layout. */
+static void listen(struct libvirt *libvirt)
+{
+        struct hn_definitions *listener = libvirt->listener;
+
+        if (!listener)
+                return;
+        libvirt->listener = NULL;
+        for (char *p = libvirt->xml; *p; p++)
+                *p = *p == '"' ? '\'' : *p;
+        (void) hn_definitions_look(listener, UUID, HN_LOOK_DEFINITION | HN_LOOK_UPDATED);
+        libvirt->listener = listener;
+}
+
 static int play_write(void *data, const char *xml, char **ret_message)
 {
         struct libvirt *libvirt = data;
@@ -82,7 +97,9 @@ static int play_write(void *data, const char *xml, char **ret_message)
         }
         if (libvirt->write_error)
                 return libvirt->write_error;
+        listen(libvirt);
         become(libvirt, libvirt->other ? libvirt->other : xml);
+        listen(libvirt);
         return 0;
 }
 
@@ -656,6 +673,22 @@ static void undo_is_left_until_somebody_changes_it(void **state)
         assert_wide(scene);
 }
 
+static void undo_wins_whenever_the_daemon_looks(void **state)
+{
+        struct scene *scene = *state;
+        HN_FREE char *message = NULL;
+
+        define(scene, WIDE);
+        assert_look(scene, 2, 1);
+        scene->libvirt.writes = 0;
+        scene->libvirt.listener = scene->definitions;
+        assert_int_equal(hn_definition_undo(&scene->tree.root, &scene->door, UUID, &message), 1);
+        scene->libvirt.listener = NULL;
+        assert_int_equal(scene->libvirt.writes, 1);
+        assert_has_not(scene->libvirt.xml, "cell");
+        assert_look(scene, 1, 0);
+}
+
 static void undo_comes_before_the_first_look_as_well(void **state)
 {
         struct scene *scene = *state;
@@ -791,6 +824,7 @@ int main(void)
                 T(undefining_removes_the_copy),
                 T(a_copy_of_what_was_defined_anew_goes),
                 T(undo_is_left_until_somebody_changes_it),
+                T(undo_wins_whenever_the_daemon_looks),
                 T(undo_comes_before_the_first_look_as_well),
                 T(undo_gives_way_to_somebody_else),
                 T(undo_that_is_refused_leaves_all_as_it_was),
