@@ -114,18 +114,13 @@ by_python() {
 	import libvirt
 	libvirt.open("qemu:///system").defineXML(open("python.xml").read()).create()
 	END
-	guest_report python >&2
 	started_before python
-	guest_destroy python
-	guest_start python
-	assert_cells python 262144
 	guest_destroy python
 }
 
 by_virt_install() {
 	vm 'virt-install --connect qemu:///system --virt-type qemu --name install --memory 256 --vcpus 4 --import --disk none --osinfo generic \
 		--network none --graphics none --noautoconsole --seclabel type=none' >&2
-	guest_report install >&2
 	started_before install
 }
 
