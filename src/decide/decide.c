@@ -149,6 +149,14 @@ static int no_room(struct deciding *d)
         return 0;
 }
 
+static int say_spread(struct deciding *d, const char *nodes)
+{
+        HN_FREE char *why = NULL;
+        int r = hn_shortage_say_spread(d->task, &why);
+
+        return r < 0 ? r : hn_text_add(&d->decision->reason, "spread over %s: %s", nodes, why);
+}
+
 static int say_where(struct deciding *d, const struct hn_found *best, size_t n_open)
 {
         char **reason = &d->decision->reason;
@@ -160,8 +168,7 @@ static int say_where(struct deciding *d, const struct hn_found *best, size_t n_o
         if (!n_open)
                 return hn_text_add(reason, "on %s, where the XML puts it", nodes);
         if (best->spread)
-                return hn_text_add(reason, "spread over %s: its memory fits no smaller set of nodes now",
-                                   nodes);
+                return say_spread(d, nodes);
         if (n_cells == 1)
                 return hn_text_add(reason, "on %s: fits one node", nodes);
         return hn_text_add(reason, "%zu cells on %s%s", n_cells, nodes,

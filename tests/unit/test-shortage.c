@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is said where there is no room: what is short, and nothing else.  Nodes of 32 GiB have 31 to give; QEMU takes 32
+ * What is said where there is no room, or on no single node: what is short, and nothing else.  Nodes of 32 GiB have 31 to give; QEMU takes 32
  * MiB for a guest's first GiB and 8 for each further one.
  */
 #include "unit/support/test.h"
@@ -119,6 +119,86 @@ static void no_home_at_all_is_said(void **state)
         scene_free(scene);
 }
 
+/* Two nodes of 12 cores and 15 GiB to give; 16 vCPUs in a cell of the user's own, of which one is on line. */
+static void a_spread_for_want_of_cpus_says_so(void **state)
+{
+        struct scene *scene = scene_of(host_of(&(struct host_plan) { 2, 12, 1, 0, 16 * GIB }));
+        struct hn_request *request = request_of(UUID "<memory unit='GiB'>1</memory><vcpu current='1'>16</vcpu>"
+                                                "<cpu><numa><cell id='0' cpus='0-15' memory='1' unit='GiB'/>"
+                                                "</numa></cpu>");
+
+        (void) state;
+        assert_reason(scene, request, HN_PLACED, "spread over nodes 0-1: 16 vCPUs (its maximum) are wanted, no node it "
+                                                 "may use carries more than 12");
+        hn_request_free(request);
+        scene_free(scene);
+}
+
+/* 20 GiB and 184 MiB in one cell. */
+static void a_spread_for_want_of_memory_says_so(void **state)
+{
+        struct scene *scene = scene_of(host_of(&(struct host_plan) { 2, 12, 1, 0, 16 * GIB }));
+        struct hn_request *request = request_of(UUID "<memory unit='GiB'>20</memory><vcpu>2</vcpu>"
+                                                "<cpu><numa><cell id='0' cpus='0-1' memory='20' unit='GiB'/>"
+                                                "</numa></cpu>");
+
+        (void) state;
+        assert_reason(scene, request, HN_PLACED, "spread over nodes 0-1: 20.1 GiB of memory are wanted, no node it may "
+                                                 "use has more than 15.1 GiB left");
+        hn_request_free(request);
+        scene_free(scene);
+}
+
+/* 3 GiB of 2 MiB pages, 2 GiB of them on each node. */
+static void a_spread_for_want_of_pages_says_so(void **state)
+{
+        struct scene *scene = scene_of(host_of(&(struct host_plan) { 2, 12, 1, 0, 16 * GIB }));
+        struct hn_request *request = request_of(UUID "<memory unit='GiB'>3</memory><vcpu>2</vcpu>"
+                                                "<memoryBacking><hugepages/></memoryBacking>"
+                                                "<cpu><numa><cell id='0' cpus='0-1' memory='3' unit='GiB'/>"
+                                                "</numa></cpu>");
+
+        (void) state;
+        host_pool(scene->host, 0, 2048, 1024);
+        host_pool(scene->host, 1, 2048, 1024);
+        assert_reason(scene, request, HN_PLACED, "spread over nodes 0-1: 3 GiB in huge pages of 2 MiB are wanted, no "
+                                                 "node it may use has more than 2 GiB left");
+        hn_request_free(request);
+        scene_free(scene);
+}
+
+/* One of two cells is too large for any node: that one is told of, not the whole guest. */
+static void a_spread_for_the_sake_of_one_cell_names_it(void **state)
+{
+        struct scene *scene = scene_of(host_of(&(struct host_plan) { 2, 12, 1, 0, 16 * GIB }));
+        struct hn_request *request = request_of(UUID "<memory unit='GiB'>4</memory><vcpu>18</vcpu>"
+                                                "<cpu><numa><cell id='0' cpus='0-15' memory='2' unit='GiB'/>"
+                                                "<cell id='1' cpus='16-17' memory='2' unit='GiB'/></numa></cpu>");
+
+        (void) state;
+        assert_reason(scene, request, HN_PLACED, "spread over nodes 0-1: 16 vCPUs are wanted for one cell, no node it "
+                                                 "may use carries more than 12");
+        hn_request_free(request);
+        scene_free(scene);
+}
+
+/* Node 0 has two CPUs and memory, node 1 eight CPUs and 4 GiB. */
+static void a_spread_for_cpus_here_and_memory_there_says_so(void **state)
+{
+        struct scene *scene = scene_of(host_of(&(struct host_plan) { 2, 8, 1, 0, 32 * GIB }));
+        struct hn_request *request = request_of(UUID "<memory unit='GiB'>8</memory><vcpu>4</vcpu>"
+                                                "<cpu><numa><cell id='0' cpus='0-3' memory='8' unit='GiB'/>"
+                                                "</numa></cpu>");
+
+        (void) state;
+        scene->host->nodes[0].n_cores = scene->host->nodes[0].n_threads = 2;
+        host_memory(scene->host, 1, 4 * GIB);
+        assert_reason(scene, request, HN_PLACED, "spread over nodes 0-1: 4 vCPUs and 8 GiB are wanted, and where there "
+                                                 "are CPUs there is not the memory");
+        hn_request_free(request);
+        scene_free(scene);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -129,6 +209,11 @@ int main(void)
                 cmocka_unit_test(huge_pages_are_named_by_their_size),
                 cmocka_unit_test(cpus_here_and_memory_there_is_said),
                 cmocka_unit_test(no_home_at_all_is_said),
+                cmocka_unit_test(a_spread_for_want_of_cpus_says_so),
+                cmocka_unit_test(a_spread_for_want_of_memory_says_so),
+                cmocka_unit_test(a_spread_for_want_of_pages_says_so),
+                cmocka_unit_test(a_spread_for_the_sake_of_one_cell_names_it),
+                cmocka_unit_test(a_spread_for_cpus_here_and_memory_there_says_so),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
