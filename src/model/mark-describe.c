@@ -10,6 +10,57 @@
 #include "model/domain-xml.h"
 #include "model/domain.h"
 
+#define ATTRIBUTES 5 /* of one element at most */
+
+/* What homenode, or libvirt for it, writes into its elements: attributes, and the only child element. */
+static const struct form {
+        const char *name, *child;
+        const char *attributes[ATTRIBUTES];
+} forms[] = {
+        { "vcpupin", NULL, { "vcpu", "cpuset" } },
+        { "iothreadpin", NULL, { "iothread", "cpuset" } },
+        { "emulatorpin", NULL, { "cpuset" } },
+        { "memory", NULL, { "mode", "nodeset", "placement" } },
+        { "memnode", NULL, { "cellid", "mode", "nodeset" } },
+        { "topology", NULL, { "sockets", "dies", "clusters", "cores", "threads" } },
+        { "numa", "cell", { NULL } },
+        { "cell", "distances", { "id", "cpus", "memory", "unit" } },
+        { "distances", "sibling", { NULL } },
+        { "sibling", NULL, { "id", "value" } },
+};
+
+static bool has_only_known_attributes(const xmlNode *element, const struct form *form)
+{
+        for (const xmlAttr *attribute = element->properties; attribute; attribute = attribute->next) {
+                bool known = false;
+
+                for (size_t i = 0; i < ATTRIBUTES && form->attributes[i]; i++)
+                        known |= !attribute->ns && !strcmp((const char *) attribute->name, form->attributes[i]);
+                if (!known)
+                        return false;
+        }
+        return true;
+}
+
+/* Whatever else is in an element, a comment at least, makes it the user's: it would go with ours. */
+static bool is_plain(const xmlNode *element)
+{
+        const struct form *form = NULL;
+
+        for (size_t i = 0; i < sizeof forms / sizeof *forms && !form; i++)
+                if (hn_xml_is(element, forms[i].name))
+                        form = &forms[i];
+        if (!form || !has_only_known_attributes(element, form))
+                return false;
+        for (const xmlNode *node = element->children; node; node = node->next) {
+                bool blank = node->type == XML_TEXT_NODE && xmlIsBlankNode(node);
+
+                if (!blank && (!form->child || !hn_xml_is(node, form->child) || !is_plain(node)))
+                        return false;
+        }
+        return true;
+}
+
 /* The attribute as a canonical list; with `below`, without the numbers from there on. */
 static int canonical_set(const xmlNode *element, const char *attribute, unsigned below, char **ret)
 {
@@ -95,25 +146,6 @@ static int describe_topology(const xmlNode *element, struct hn_mark_item *item)
                         values[4]) < 0 ? -ENOMEM : 0;
 }
 
-/* Other attributes or children than homenode writes make a cell the user's. */
-static bool is_plain_cell(const xmlNode *cell)
-{
-        static const char *const ours[] = { "id", "cpus", "memory", "unit" };
-
-        for (const xmlAttr *attribute = cell->properties; attribute; attribute = attribute->next) {
-                bool known = false;
-
-                for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-                        known |= !attribute->ns && !strcmp((const char *) attribute->name, ours[i]);
-                if (!known)
-                        return false;
-        }
-        HN_XML_FOREACH(child, cell, NULL)
-                if (!hn_xml_is(child, "distances"))
-                        return false;
-        return true;
-}
-
 /* "10,20,30": the siblings' values in the order of their numbers */
 static int describe_distances(const xmlNode *cell, char **ret)
 {
@@ -157,8 +189,7 @@ static int describe_cell(const xmlNode *cell, unsigned below, struct hn_mark_ite
         int r;
 
         item->what = "cell";
-        if (!is_plain_cell(cell) || !memory ||
-            hn_text_memory((const char *) memory, (const char *) unit, &kib) < 0)
+        if (!memory || hn_text_memory((const char *) memory, (const char *) unit, &kib) < 0)
                 return -ENOENT;
         r = canonical_number(cell, "id", &item->key);
         if (r < 0)
@@ -182,8 +213,6 @@ static int describe_numa(const xmlNode *numa, struct hn_mark_item *item)
                 HN_XMLCHAR xmlChar *text = hn_xml_value(cell, "cpus");
                 HN_BITMAP hwloc_bitmap_t set = NULL;
 
-                if (!hn_xml_is(cell, "cell"))
-                        return -ENOENT;
                 if (text && hn_idset_parse_libvirt((const char *) text, HN_IDSET_LIMIT, &set) < 0)
                         return -ENOENT;
                 vcpus += hn_idset_count(set);
@@ -199,6 +228,8 @@ static bool is_below(const xmlNode *element, const char *parent)
 
 static int describe(const xmlNode *element, struct hn_mark_item *item)
 {
+        if (!is_plain(element))
+                return -ENOENT;
         if (hn_xml_is(element, "vcpupin") && is_below(element, "cputune"))
                 return describe_pin(element, "vcpupin", "vcpu", item);
         if (hn_xml_is(element, "iothreadpin") && is_below(element, "cputune"))
@@ -242,7 +273,7 @@ int hn_mark_describe_cell(const xmlNode *cell, unsigned vcpus_below, struct hn_m
 {
         struct hn_mark_item item = { 0 };
 
-        return deliver(&item, describe_cell(cell, vcpus_below, &item), ret);
+        return deliver(&item, is_plain(cell) ? describe_cell(cell, vcpus_below, &item) : -ENOENT, ret);
 }
 
 void hn_mark_item_clear(struct hn_mark_item *item)

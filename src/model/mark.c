@@ -134,12 +134,13 @@ static bool covers_cell(const struct hn_mark *mark, const xmlNode *cell)
 
 static bool covers_numa(const struct hn_mark *mark, const xmlNode *numa)
 {
+        HN_MARK_ITEM struct hn_mark_item item = { 0 };
         unsigned cells, vcpus, n = 0;
 
-        if (!marked_numa(mark, &cells, &vcpus))
+        if (!marked_numa(mark, &cells, &vcpus) || hn_mark_describe(numa, &item) < 0)
                 return false;
         HN_XML_FOREACH(cell, numa, NULL) {
-                if (!hn_xml_is(cell, "cell") || !covers_cell(mark, cell))
+                if (!covers_cell(mark, cell))
                         return false;
                 n++;
         }

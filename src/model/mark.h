@@ -8,8 +8,8 @@
  *     …
  *   </homenode:applied>
  *
- * An item counts as ours only while the XML still says `value` there: what the user writes over it is the
- * user's.
+ * An item counts as ours only while the XML still says `value` there, and nothing else: what the user writes over it
+ * or into it is the user's.
  *
  *   what          key      value
  *   vcpupin       vCPU     its CPUs, as a canonical list

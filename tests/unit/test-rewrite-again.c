@@ -4,6 +4,7 @@
  */
 #include "act/rewrite.h"
 
+#include "model/text.h"
 #include "unit/support/rewrite.h"
 #include "unit/support/test.h"
 
@@ -123,6 +124,8 @@ static void what_the_user_writes_wins(void **state)
                 { "<cell id=\"1\" cpus=\"2-3\" memory=\"2097152\" unit=\"KiB\">",
                   "<cell id=\"1\" cpus=\"2-3\" memory=\"2097152\" unit=\"KiB\" memAccess='shared'>",
                   "memAccess" },
+                { "<sibling id=\"1\" value=\"10\"/>", "<sibling id='1' value='10' mine='x'/>", "mine=" },
+                { "<vcpupin vcpu=\"2\" cpuset=\"4-7\"/>", "<vcpupin vcpu='2' cpuset='4-7' mine='x'/>", "mine=" },
                 { "<cputune>", "<cputune><shares>5</shares>", "<shares>5</shares>" },
                 { "<cpu>", "<cpu mode='host-model'>", "host-model" },
                 { "<numatune>", "<numatune><!-- mine -->", "<!-- mine -->" },
@@ -147,6 +150,45 @@ static void what_the_user_writes_wins(void **state)
                 assert_has_not(rest, "<vcpupin vcpu=\"0\"");
                 assert_has_not(rest, "applied");
         }
+}
+
+/* Not only what libvirt reads: files are kept by hand, too. */
+static void what_the_user_writes_into_ours_stays(void **state)
+{
+        static const char *const words[] = { "<!-- mine -->", "<?mine x?>", "mine", "<![CDATA[mine]]>", "<mine/>",
+                                             "<x:mine xmlns:x='urn:x'/>" };
+        static const struct {
+                const char *old, *before, *after;
+        } places[] = {
+                { "<vcpupin vcpu=\"2\" cpuset=\"4-7\"/>", "<vcpupin vcpu='2' cpuset='4-7'>", "</vcpupin>" },
+                { "<emulatorpin cpuset=\"0-7\"/>", "<emulatorpin cpuset='0-7'>", "</emulatorpin>" },
+                { "<memnode cellid=\"1\" mode=\"strict\" nodeset=\"8\"/>",
+                  "<memnode cellid='1' mode='strict' nodeset='8'>", "</memnode>" },
+                { "<sibling id=\"1\" value=\"10\"/>", "<sibling id='1' value='10'>", "</sibling>" },
+                { "<sibling id=\"1\" value=\"10\"/>", "<sibling id='1' value='10'/>", "" },
+                { "<cell id=\"1\" cpus=\"2-3\" memory=\"2097152\" unit=\"KiB\">",
+                  "<cell id='1' cpus='2-3' memory='2097152' unit='KiB'>", "" },
+                { "<numa>", "<numa>", "" },
+        };
+        HN_FREE char *placed = applied(plain_domain, HN_REWRITE_PREPARE, on_nodes_0_8, 2);
+        (void) state;
+
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+                for (size_t j = 0; j < sizeof words / sizeof *words; j++) {
+                        HN_FREE char *new = hn_text_print("%s%s%s", places[i].before, words[j], places[i].after);
+                        HN_FREE char *text = edited(placed, places[i].old, new);
+                        HN_XMLDOC xmlDoc *doc = xml_of(text);
+                        HN_XMLDOC xmlDoc *undone = xml_of(text);
+
+                        (void) apply(doc, HN_REWRITE_PREPARE, on_nodes_1_9, 2, true);
+                        HN_FREE char *again = text_of(doc);
+                        assert_has(again, "mine");
+                        assert_false(apply(doc, HN_REWRITE_PREPARE, on_nodes_1_9, 2, true));
+                        assert_true(undo(undone));
+                        HN_FREE char *rest = text_of(undone);
+                        assert_has(rest, "mine");
+                        assert_has_not(rest, "applied");
+                }
 }
 
 static void without_the_mark_all_is_the_users(void **state)
@@ -263,6 +305,7 @@ int main(void)
                 cmocka_unit_test(filtering_unbinds_what_has_no_place_here),
                 cmocka_unit_test(knows_its_own_after_libvirt_wrote_it_anew),
                 cmocka_unit_test(what_the_user_writes_wins),
+                cmocka_unit_test(what_the_user_writes_into_ours_stays),
                 cmocka_unit_test(without_the_mark_all_is_the_users),
                 cmocka_unit_test(renews_cells_that_no_longer_fit),
                 cmocka_unit_test(never_changes_cells_of_a_running_domain),
