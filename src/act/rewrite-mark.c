@@ -87,9 +87,19 @@ static void drop_bare_holders(struct hn_account *account)
         }
 }
 
+/* However many somebody put together: in one pass. */
+static void remove_marks(xmlNode *domain)
+{
+        HN_XML_FOREACH(metadata, domain, "metadata")
+                for (xmlNode *node = metadata->children, *next; node; node = next) {
+                        next = node->next;
+                        if (hn_mark_is(node))
+                                hn_rewrite_remove(node);
+                }
+}
+
 int hn_account_strip(struct hn_account *account, enum hn_keep keep)
 {
-        xmlNode *mark;
         int r;
 
         if (!hn_mark_find(account->domain))
@@ -101,8 +111,7 @@ int hn_account_strip(struct hn_account *account, enum hn_keep keep)
                 r = strip_children(account, "cputune", keep == HN_KEEP_ALL);
         if (r < 0)
                 return r;
-        while ((mark = hn_mark_find(account->domain)))
-                hn_rewrite_remove(mark);
+        remove_marks(account->domain);
         for (int i = 0; i < HN_HOLDERS; i++)
                 account->made[i] = hn_mark_made(account->mark, holder_names[i]);
         drop_bare_holders(account);

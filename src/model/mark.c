@@ -17,11 +17,16 @@ static bool is_mark(const xmlNode *node, const char *name)
                !strcmp((const char *) node->ns->href, HN_NS_MARK) && !strcmp((const char *) node->name, name);
 }
 
+bool hn_mark_is(const xmlNode *node)
+{
+        return is_mark(node, "applied");
+}
+
 xmlNode *hn_mark_find(const xmlNode *domain)
 {
         HN_XML_FOREACH(metadata, domain, "metadata")
                 for (xmlNode *node = metadata->children; node; node = node->next)
-                        if (is_mark(node, "applied"))
+                        if (hn_mark_is(node))
                                 return node;
         return NULL;
 }

@@ -32,7 +32,10 @@
 #define HN_NS_WISHES "urn:homenode:1"
 #define HN_NS_MARK "urn:homenode:applied:1"
 
-/* The mark's element, or NULL.  `domain` is the <domain> element. */
+/* Is this child of <metadata> a mark? */
+bool hn_mark_is(const xmlNode *node);
+
+/* The mark's element, or NULL; of several the first.  `domain` is the <domain> element. */
 xmlNode *hn_mark_find(const xmlNode *domain);
 
 /* What the mark says, for looking things up; a domain without one has an empty mark.  -ENOMEM. */

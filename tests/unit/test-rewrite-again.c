@@ -203,6 +203,25 @@ static void without_the_mark_all_is_the_users(void **state)
         assert_false(apply(doc, HN_REWRITE_PREPARE, on_nodes_1_9, 2, true));
 }
 
+/* The first counts; what the others may say is the user's. */
+static void takes_out_all_of_several_marks(void **state)
+{
+        static const char mark[] = "<h:applied xmlns:h='urn:homenode:applied:1'><h:added what='emulatorpin' value='7'/>"
+                                   "</h:applied>";
+        HN_FREE char *placed = applied(plain_domain, HN_REWRITE_PREPARE, on_node_2, 1);
+        HN_FREE char *new = hn_text_print("%s<x xmlns='urn:x'/>%s</metadata><metadata>%s%s</metadata>", mark, mark, mark, mark);
+        HN_FREE char *text = edited(placed, "</metadata>", new);
+        HN_XMLDOC xmlDoc *doc = xml_of(text);
+        (void) state;
+
+        assert_true(undo(doc));
+        HN_FREE char *after = text_of(doc);
+        assert_has_not(after, "applied");
+        assert_has_not(after, "pin");
+        assert_has(after, "<x xmlns=\"urn:x\"/>");
+        assert_false(undo(doc));
+}
+
 static void renews_cells_that_no_longer_fit(void **state)
 {
         static const struct cell_spec larger[] = { { "0-2", 2 * GIB, "0", "0-3" },
@@ -307,6 +326,7 @@ int main(void)
                 cmocka_unit_test(what_the_user_writes_wins),
                 cmocka_unit_test(what_the_user_writes_into_ours_stays),
                 cmocka_unit_test(without_the_mark_all_is_the_users),
+                cmocka_unit_test(takes_out_all_of_several_marks),
                 cmocka_unit_test(renews_cells_that_no_longer_fit),
                 cmocka_unit_test(never_changes_cells_of_a_running_domain),
                 cmocka_unit_test(keeps_cells_that_something_refers_to),
