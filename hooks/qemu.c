@@ -4,6 +4,7 @@
  * standard input.  It never blocks a guest: the work has a time budget, and every way out but one is exit 0.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,8 +18,8 @@
 #include "operations.h"
 
 #define IDENTIFIER "homenode-hook"
-#define LOG_BUDGET_US 100000 /* for the journal, which may be stopped */
-#define PRINT_WAIT_MS 1000   /* libvirt reads at once */
+#define CALL_BUDGET_US 2000000 /* whatever happens, and however slowly somebody reads what is printed */
+#define LOG_BUDGET_US 100000   /* of it for the journal, which may be stopped */
 
 /* All calls of one start together take at most 2.5 s: restore, prepare and started are the most there can be.
  * release has the 2 s that any call may take. */
@@ -116,6 +117,18 @@ static void work(void *data, struct hn_outcome *ret)
         ret->summary = HN_TAKE(report.text);
 }
 
+/* Whoever started us may have closed standard descriptors: no file of ours is to become one of them. */
+static void fill_standard_descriptors(void)
+{
+        int fd;
+
+        do
+                fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        while (fd >= 0 && fd <= STDERR_FILENO);
+        if (fd >= 0)
+                (void) close(fd);
+}
+
 static int exit_status = EXIT_SUCCESS;
 
 static void out_of_time(int number)
@@ -134,15 +147,16 @@ static void limit_rest(unsigned wait_us)
         (void) setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-static void write_text(int fd, const char *text)
+static void write_text(int fd, const char *text, uint64_t deadline_us)
 {
         size_t left = text ? strlen(text) : 0;
 
         while (left > 0) {
                 struct pollfd poller = { .fd = fd, .events = POLLOUT };
+                uint64_t now_us = hn_monotonic_us();
                 ssize_t n;
 
-                if (poll(&poller, 1, PRINT_WAIT_MS) <= 0)
+                if (now_us >= deadline_us || poll(&poller, 1, (int) ((deadline_us - now_us) / 1000 + 1)) <= 0)
                         return;
                 n = write(fd, text, left < PIPE_BUF ? left : PIPE_BUF);
                 if (n <= 0)
@@ -179,6 +193,8 @@ int main(int argc, char **argv)
         /* A child left behind must hold nothing that a dispatcher in front of us forgot to close. */
         (void) close_range(STDERR_FILENO + 1, ~0u, 0);
         (void) signal(SIGPIPE, SIG_IGN);
+        (void) signal(SIGXFSZ, SIG_IGN); /* a limit on files' sizes is like a full disk */
+        fill_standard_descriptors();
         r = hn_root_open(NULL, &root);
         /* qemu:///session runs the hook as its user, who can't confine anything. */
         bool session = r < 0 || (root.host && geteuid() != 0);
@@ -190,8 +206,9 @@ int main(int argc, char **argv)
         if (hn_budget_run(work, &job, deadline_us, &outcome) < 0)
                 return EXIT_SUCCESS;
 
-        write_text(STDOUT_FILENO, outcome.output);
-        write_text(STDERR_FILENO, outcome.complaint);
+        deadline_us = start_us + CALL_BUDGET_US - LOG_BUDGET_US;
+        write_text(STDOUT_FILENO, outcome.output, deadline_us);
+        write_text(STDERR_FILENO, outcome.complaint, deadline_us);
         exit_status = outcome.status;
         limit_rest(LOG_BUDGET_US);
         tell(&job, &outcome, start_us);

@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <sys/file.h>
 
+#include "model/clock.h"
+#include "model/text.h"
 #include "unit/support/hook.h"
 #include "unit/support/test.h"
 
@@ -153,6 +155,57 @@ static void an_input_that_never_ends_is_given_up(void **state)
         assert_int_equal(hook_run("web", "reconnect", "begin", NULL).status, 0);
 }
 
+/* As a dispatcher in front of us may call it, in a shell's words.  The call's exit status. */
+static int run_in_shell(const struct tree *tree, const char *before, const char *redirections, const char *behind,
+                        const char *input)
+{
+        const char *build = getenv("HOMENODE_BUILD");
+        HN_FREE char *command = hn_text_print("{ (%s exec %s/hooks/qemu web prepare begin - %s); echo $? >%s/status; } %s",
+                                              before, build ? build : ".", redirections, tree->path, behind);
+        FILE *pipe = popen(command, "w");
+        uint64_t status = 0;
+
+        assert_non_null(pipe);
+        (void) fputs(input, pipe);
+        assert_int_not_equal(pclose(pipe), -1);
+        assert_int_equal(hn_root_read_u64(&tree->root, &status, "/status"), 0);
+        assert_int_equal(hn_root_remove(&tree->root, "/status"), 0);
+        return (int) status;
+}
+
+static void places_whatever_is_closed(void **state)
+{
+        static const char *const closed[] = { ">&-", "2>&-", ">&- 2>&-" };
+        struct tree *tree = *state;
+
+        for (size_t i = 0; i < sizeof closed / sizeof *closed; i++) {
+                assert_int_equal(run_in_shell(tree, "", closed[i], ">/dev/null", hook_domain(7, "web", UUID, "")), 0);
+                assert_true(tree_file_has(tree, DROPIN(WEB), "AllowedMemoryNodes=0\n"));
+                assert_int_equal(hook_run("web", "release", "end", hook_domain(-1, "web", UUID, "")).status, 0);
+        }
+        assert_int_equal(run_in_shell(tree, "", "<&-", "", ""), 0);
+}
+
+/* The signal for it would end the hook, and the start with it. */
+static void is_not_killed_by_a_limit_on_files(void **state)
+{
+        assert_int_equal(run_in_shell(*state, "ulimit -f 0;", "", ">/dev/null", hook_domain(7, "web", UUID, "")), 0);
+}
+
+static void a_slow_reader_is_given_up(void **state)
+{
+        struct tree *tree = *state;
+        HN_FREE char *more = hn_text_print("<description>%*s</description>", 200000, "x");
+        HN_FREE char *xml = hn_text_print("<domain type='kvm' id='7'><name>web</name><uuid>" UUID "</uuid>%s"
+                                          "<memory unit='GiB'>2</memory><vcpu>2</vcpu></domain>", more);
+        HN_FREE char *reader = hn_text_print("| while test ! -e %s/status && head -c 4096 >/dev/null; do sleep 0.3; done",
+                                             tree->path);
+        uint64_t before_us = hn_monotonic_us();
+
+        assert_int_equal(run_in_shell(tree, "", "", reader, xml), 0);
+        assert_true(hn_monotonic_us() - before_us < 5000000);
+}
+
 static void starts_without_a_ledger(void **state)
 {
         struct tree *tree = *state;
@@ -229,6 +282,9 @@ int main(void)
                 TEST(nothing_on_its_input_makes_it_fail),
                 TEST(reconnect_only_drains_its_input),
                 TEST(an_input_that_never_ends_is_given_up),
+                TEST(places_whatever_is_closed),
+                TEST(is_not_killed_by_a_limit_on_files),
+                TEST(a_slow_reader_is_given_up),
                 TEST(starts_without_a_ledger),
                 TEST(does_not_wait_for_a_lock_that_is_held),
                 TEST(clears_up_without_the_lock),
