@@ -25,6 +25,16 @@ static void write_dropin(const struct hn_guest *guest, const struct hn_host *hos
         (void) hn_enforce_start(&enforced, host, SYSTEMD_WAIT_US, &report->text);
 }
 
+/* A start that was given up tells nobody, and the guest may have been made larger before the next. */
+static bool holds(const struct hn_placement *placement, const struct hn_request *request)
+{
+        uint64_t memory_kib = 0;
+
+        for (size_t i = 0; i < placement->n_cells; i++)
+                memory_kib += placement->cells[i].memory_kib;
+        return memory_kib >= request->memory_kib && hn_placement_vcpu(placement, request->vcpus_max - 1);
+}
+
 /* A reservation made for this very start: by migrate or restore just before, or by the same hook installed twice. */
 static int keep_reservation(struct hn_ledger *ledger, const struct hn_guest *guest, const char *unit,
                             struct hn_entry **ret)
@@ -39,7 +49,7 @@ static int keep_reservation(struct hn_ledger *ledger, const struct hn_guest *gue
                 return r;
         if (entry->state != HN_ENTRY_RESERVED || strcmp(entry->boot_id, boot_id) != 0 || !entry->managed ||
             hn_boottime_us() - entry->written_us > HN_RESERVATION_US ||
-            (entry->domain_id != guest->request->id && !entry->kept))
+            (entry->domain_id != guest->request->id && !entry->kept) || !holds(entry->placement, guest->request))
                 return -ENOENT;
         free(entry->unit);
         entry->unit = unit ? strdup(unit) : NULL;

@@ -71,6 +71,24 @@ static void what_restore_decided_prepare_keeps(void **state)
         assert_true(tree_file_has(*state, DROPIN(WEB), "AllowedMemoryNodes=0\n"));
 }
 
+/* A restore that was given up, and the guest made larger before it is started. */
+static void a_reservation_that_is_too_small_is_not_kept(void **state)
+{
+        static const struct { int gib, vcpus; } sizes[] = { { 8, 2 }, { 2, 6 } };
+
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+                HN_FREE char *xml = hn_text_print("<domain type='kvm' id='7'><name>web</name><uuid>" UUID "</uuid>"
+                                                  "<memory unit='GiB'>%d</memory><vcpu>%d</vcpu></domain>",
+                                                  sizes[i].gib, sizes[i].vcpus);
+
+                (void) hook_run("web", "restore", "begin", hook_domain(-1, "web", UUID, ""));
+                assert_true(tree_file_has(*state, LEDGER UUID ".json", "\"home\":\"0\""));
+                assert_int_equal(hook_run("web", "prepare", "begin", xml).status, 0);
+                assert_true(tree_file_has(*state, DROPIN(WEB), "AllowedMemoryNodes=0-1\n"));
+                assert_int_equal(hook_run("web", "release", "end", xml).status, 0);
+        }
+}
+
 static void restore_prints_only_what_must_change(void **state)
 {
         struct hook_result result = hook_run("web", "restore", "begin", hook_domain(-1, "web", UUID, ""));
@@ -276,6 +294,7 @@ int main(void)
                 TEST(takes_another_node_for_each),
                 TEST(installed_twice_it_reserves_once),
                 TEST(what_restore_decided_prepare_keeps),
+                TEST(a_reservation_that_is_too_small_is_not_kept),
                 TEST(restore_prints_only_what_must_change),
                 TEST(leaves_alone_who_opted_out),
                 TEST(refuses_what_the_guest_itself_rules_out),
