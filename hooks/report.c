@@ -25,6 +25,6 @@ void hn_report_decision(struct hn_report *report, const struct hn_decision *deci
         if (decision->verdict == HN_PLACED)
                 hn_report_home(report, decision->placement, decision->reason);
         else
-                hn_report_tell(report, "left to libvirt: %s", decision->reason);
+                hn_report_tell(report, "%s", decision->reason);
         report->refused = decision->verdict == HN_REFUSED;
 }

@@ -100,7 +100,7 @@ int hn_operation_started(const struct hn_guest *guest, struct hn_report *ret)
         else
                 (void) enter_started(guest, ledger, entry, pid, ret);
         if (entry && !entry->managed) {
-                hn_report_tell(ret, "left to libvirt: %s", entry->reason);
+                hn_report_tell(ret, "%s", entry->reason);
                 return 0;
         }
         if (entry)

@@ -17,9 +17,8 @@ static void tell(const struct hn_keeper *keeper, const struct hn_guest *guest, e
 {
         const char *name = guest->request->name;
 
-        hn_journal(keeper->root, LOG_INFO, HN_DAEMON_IDENTIFIER, name, NULL, "%s: %s: %s%s", name,
-                   how == HN_ENTER ? "found running" : "decided on anew", entry->managed ? "" : "left to libvirt: ",
-                   entry->reason);
+        hn_journal(keeper->root, LOG_INFO, HN_DAEMON_IDENTIFIER, name, NULL, "%s: %s: %s", name,
+                   how == HN_ENTER ? "found running" : "decided on anew", entry->reason);
 }
 
 /* The hook that reserved never came to `started`: its decision counts all the same. */

@@ -10,6 +10,8 @@
 #include "decide/shortage.h"
 #include "model/text.h"
 
+#define LEFT "left to libvirt: " /* begins the reason of each decision that is that */
+
 /* A decision under way. */
 struct deciding {
         const struct hn_situation *situation;
@@ -139,11 +141,15 @@ static int leave(struct deciding *d)
 /* No set of nodes holds it. */
 static int no_room(struct deciding *d)
 {
-        int r = hn_shortage_say(d->task, &d->decision->reason);
+        bool refused = d->request->wishes.spanning_forbidden;
+        HN_FREE char *shortage = NULL;
+        int r = hn_shortage_say(d->task, &shortage);
 
+        if (r >= 0)
+                r = hn_text_add(&d->decision->reason, "%s%s", refused ? "" : LEFT, shortage);
         if (r < 0)
                 return r;
-        if (!d->request->wishes.spanning_forbidden)
+        if (!refused)
                 return leave(d);
         d->decision->verdict = HN_REFUSED;
         return 0;
@@ -288,7 +294,7 @@ static int weigh(struct deciding *d)
         if (r < 0)
                 return r;
         if (alone || d->task->obstacle)
-                r = hn_text_add(&d->decision->reason, "left to libvirt: %s",
+                r = hn_text_add(&d->decision->reason, LEFT "%s",
                                 alone ? alone : d->task->obstacle);
         if (r < 0)
                 return r;

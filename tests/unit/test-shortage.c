@@ -22,7 +22,8 @@ static void too_few_cpus_are_named(void **state)
         struct hn_request *request = vm(1, 33, GIB);
 
         (void) state;
-        assert_reason(scene, request, HN_LEFT, "no room: 33 vCPUs are wanted, the nodes it may use carry 32 together");
+        assert_reason(scene, request, HN_LEFT, "left to libvirt: no room: "
+                                               "33 vCPUs are wanted, the nodes it may use carry 32 together");
         request->wishes.spanning_forbidden = true;
         assert_reason(scene, request, HN_REFUSED, "no room on any single node, and spanning is forbidden: "
                                                   "33 vCPUs are wanted, no node it may use carries more than 8");
@@ -37,7 +38,8 @@ static void too_little_memory_is_named(void **state)
         struct hn_request *request = vm(1, 2, 200 * GIB);
 
         (void) state;
-        assert_reason(scene, request, HN_LEFT, "no room: 201.5 GiB of memory are wanted, the nodes it may use have "
+        assert_reason(scene, request, HN_LEFT, "left to libvirt: no room: "
+                                               "201.5 GiB of memory are wanted, the nodes it may use have "
                                                "124 GiB left together, 31 GiB at most on one");
         request->wishes.spanning_forbidden = true;
         assert_reason(scene, request, HN_REFUSED, "no room on any single node, and spanning is forbidden: "
@@ -56,7 +58,8 @@ static void only_nodes_that_it_may_use_count(void **state)
         (void) state;
         occupy(scene, 2, 12 * GIB, "2");
         request->wishes.nodes = set_of("2-3");
-        assert_reason(scene, request, HN_LEFT, "no room: 50.4 GiB of memory are wanted, the nodes it may use have "
+        assert_reason(scene, request, HN_LEFT, "left to libvirt: no room: "
+                                               "50.4 GiB of memory are wanted, the nodes it may use have "
                                                "49.8 GiB left together, 31 GiB at most on one");
         hn_request_free(request);
         scene_free(scene);
@@ -68,7 +71,8 @@ static void both_are_named_where_both_are_short(void **state)
         struct hn_request *request = vm(1, 40, 200 * GIB);
 
         (void) state;
-        assert_reason(scene, request, HN_LEFT, "no room: 40 vCPUs are wanted, the nodes it may use carry 32 together; "
+        assert_reason(scene, request, HN_LEFT, "left to libvirt: no room: "
+                                               "40 vCPUs are wanted, the nodes it may use carry 32 together; "
                                                "201.5 GiB of memory are wanted, the nodes it may use have 124 GiB left "
                                                "together, 31 GiB at most on one");
         hn_request_free(request);
@@ -84,7 +88,8 @@ static void huge_pages_are_named_by_their_size(void **state)
         (void) state;
         host_pool(scene->host, 1, 2048, 800);
         request->page_kib = 2048;
-        assert_reason(scene, request, HN_LEFT, "no room: 4 GiB in huge pages of 2 MiB are wanted, the nodes it may use "
+        assert_reason(scene, request, HN_LEFT, "left to libvirt: no room: "
+                                               "4 GiB in huge pages of 2 MiB are wanted, the nodes it may use "
                                                "have 1.5 GiB left together, 1.5 GiB at most on one");
         hn_request_free(request);
         scene_free(scene);
@@ -114,7 +119,8 @@ static void no_home_at_all_is_said(void **state)
 
         (void) state;
         host_no_cpus(scene->host, 0);
-        assert_reason(scene, request, HN_LEFT, "no room: there is no node that it may use");
+        assert_reason(scene, request, HN_LEFT, "left to libvirt: no room: "
+                                               "there is no node that it may use");
         hn_request_free(request);
         scene_free(scene);
 }
