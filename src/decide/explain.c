@@ -2,7 +2,8 @@
 #include "decide/explain.h"
 
 #include <errno.h>
-#include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "model/text.h"
 #include "model/json.h"
@@ -158,9 +159,26 @@ static const char *term_says(enum hn_term term)
         return says[term];
 }
 
+/* Less than a quarter of a per cent all in all: what no measurement could show. */
+#define HARDLY 0.0025
+#define DIGITS_LIMIT 9
+#define NUMBER_SIZE 32
+
+/* Two different numbers with as many digits as it takes to tell them apart, two at least. */
+static void format_apart(double a, double b, char a_text[static NUMBER_SIZE], char b_text[static NUMBER_SIZE])
+{
+        for (int digits = 2; digits <= DIGITS_LIMIT; digits++) {
+                (void) snprintf(a_text, NUMBER_SIZE, "%.*g", digits, a);
+                (void) snprintf(b_text, NUMBER_SIZE, "%.*g", digits, b);
+                if (strcmp(a_text, b_text) != 0)
+                        return;
+        }
+}
+
 static int weigh_terms(const struct hn_decision *decision, const char *rather, char **ret)
 {
-        double most = 0;
+        double most = 0, apart = decision->runner_up_score.total - decision->score.total;
+        char own[NUMBER_SIZE], other[NUMBER_SIZE];
         int term = -1;
 
         if (hn_idset_count(decision->runner_up) > hn_idset_count(decision->placement->home))
@@ -173,11 +191,14 @@ static int weigh_terms(const struct hn_decision *decision, const char *rather, c
                         term = i;
                 }
         }
-        if (term < 0 || decision->runner_up_score.total - decision->score.total < 1e-9)
+        if (term < 0 || apart < 1e-9)
                 return hn_text_add(ret, "%s: as good as each other, the less busy or lower numbers are taken",
                                    rather);
-        return hn_text_add(ret, "%s: %s (%.2g against %.2g)", rather, term_says((enum hn_term) term),
-                           decision->score.terms[term], decision->runner_up_score.terms[term]);
+        if (apart < HARDLY)
+                return hn_text_add(ret, "%s: hardly any difference, %s", rather, term_says((enum hn_term) term));
+        format_apart(decision->score.terms[term], decision->runner_up_score.terms[term], own, other);
+        return hn_text_add(ret, "%s: %s (expected slowdown %s against %s)", rather, term_says((enum hn_term) term),
+                           own, other);
 }
 
 int hn_explain_sentence(const struct hn_decision *decision, char **ret)
@@ -193,7 +214,8 @@ int hn_explain_sentence(const struct hn_decision *decision, char **ret)
                 if (!home || (decision->runner_up && !other))
                         return -ENOMEM;
                 if (!other)
-                        r = hn_text_add(&text, "%s: nothing else holds it", home);
+                        r = hn_text_add(&text, "%s: no other %s that it may use can hold it", home,
+                                        hn_idset_count(decision->placement->home) == 1 ? "node" : "nodes");
                 else {
                         r = hn_text_add(&rather, "%s rather than %s", home, other);
                         if (r >= 0)

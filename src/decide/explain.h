@@ -13,6 +13,6 @@
 int hn_explain_json(const struct hn_request *request, const struct hn_decision *decision,
                     struct json_object **ret);
 
-/* Which terms decided between a decision and its runner-up, as a sentence: "node 2 rather than 0: less CPU
- * demand there (0.02 against 0.31)".  The caller frees. */
+/* Which terms decided between a decision and its runner-up, as a sentence: "node 2 rather than node 0: less CPU
+ * demand there (expected slowdown 0.02 against 0.31)".  The caller frees. */
 int hn_explain_sentence(const struct hn_decision *decision, char **ret);

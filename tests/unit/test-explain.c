@@ -122,11 +122,60 @@ static void the_sentence_names_what_decided(void **state)
         (void) scene_start_vm(scene, 1, 4, GIB);
         busy = sentence_of(scene, 4, GIB);
         /* 4 of 8 busy alone; with the other one, 0.25 and that one's 0.1875 */
-        assert_string_equal(busy, "node 1 rather than node 0: less CPU demand there (0.062 against 0.44)");
+        assert_string_equal(busy, "node 1 rather than node 0: less CPU demand there (expected slowdown "
+                                  "0.062 against 0.44)");
         only = sentence_of(scene, 16, GIB);
-        assert_string_equal(only, "nodes 0-1: nothing else holds it");
+        assert_string_equal(only, "nodes 0-1: no other nodes that it may use can hold it");
         none = sentence_of(scene, 2, 100 * GIB);
         assert_non_null(strstr(none, "no room"));
+        scene_free(scene);
+}
+
+/* A decision for node 0 with node 1 second, that differ in one term. */
+static char *sentence_of_terms(enum hn_term term, double first, double second)
+{
+        HN_BITMAP hwloc_bitmap_t other = set_of("1");
+        HN_PLACEMENT struct hn_placement *placement = hn_placement_new();
+        struct hn_decision decision = { .verdict = HN_PLACED, .placement = placement, .runner_up = other };
+        char *text = NULL;
+
+        assert_non_null(placement);
+        hwloc_bitmap_set(placement->home, 0);
+        decision.score.terms[term] = decision.score.total = first;
+        decision.runner_up_score.terms[term] = decision.runner_up_score.total = second;
+        assert_int_equal(hn_explain_sentence(&decision, &text), 0);
+        return text;
+}
+
+static void numbers_that_decide_differ_to_the_eye(void **state)
+{
+        HN_FREE char *close = sentence_of_terms(HN_TERM_CPU, 0.2712, 0.2744);
+        HN_FREE char *closer = sentence_of_terms(HN_TERM_CPU, 12.0012, 12.0041);
+
+        (void) state;
+        assert_string_equal(close, "node 0 rather than node 1: less CPU demand there "
+                                   "(expected slowdown 0.271 against 0.274)");
+        assert_string_equal(closer, "node 0 rather than node 1: less CPU demand there "
+                                    "(expected slowdown 12.001 against 12.004)");
+}
+
+static void what_nobody_could_measure_is_hardly_a_difference(void **state)
+{
+        HN_FREE char *memory = sentence_of_terms(HN_TERM_MEMORY, 0.052, 0.053);
+        HN_FREE char *cpu = sentence_of_terms(HN_TERM_CPU, 0.2701, 0.2702);
+
+        (void) state;
+        assert_string_equal(memory, "node 0 rather than node 1: hardly any difference, more memory left there");
+        assert_string_equal(cpu, "node 0 rather than node 1: hardly any difference, less CPU demand there");
+}
+
+static void a_single_node_is_the_only_one(void **state)
+{
+        struct scene *scene = scene_of(host_of(&(struct host_plan) { 1, 8, 1, 0, 32 * GIB }));
+        HN_FREE char *text = sentence_of(scene, 2, GIB);
+
+        (void) state;
+        assert_string_equal(text, "node 0: no other node that it may use can hold it");
         scene_free(scene);
 }
 
@@ -149,6 +198,9 @@ int main(void)
                 cmocka_unit_test(a_runner_up_in_json),
                 cmocka_unit_test(what_is_left_or_refused_is_not_managed),
                 cmocka_unit_test(the_sentence_names_what_decided),
+                cmocka_unit_test(numbers_that_decide_differ_to_the_eye),
+                cmocka_unit_test(what_nobody_could_measure_is_hardly_a_difference),
+                cmocka_unit_test(a_single_node_is_the_only_one),
                 cmocka_unit_test(sizes_read_well),
         };
 
