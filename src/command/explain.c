@@ -82,7 +82,7 @@ static int add_entry(const struct hn_root *root, const struct hn_entry *entry, s
 }
 
 /* What only the long explanation says.  It is of the day of the decision; where both speak, the entry, which
- * follows every move, is right. */
+ * follows every move, is right, and where it has no vCPU of its own CPUs there is none any more. */
 static int add_explanation(struct hn_ledger *ledger, const char *uuid, struct json_object *json)
 {
         HN_JSON struct json_object *explanation = NULL;
@@ -96,7 +96,7 @@ static int add_explanation(struct hn_ledger *ledger, const char *uuid, struct js
         if (r < 0 || !json_object_is_type(explanation, json_type_object))
                 return 0;
         json_object_object_foreach(explanation, name, value) {
-                if (json_object_object_get_ex(json, name, NULL))
+                if (json_object_object_get_ex(json, name, NULL) || strcmp(name, "vcpu_cpus") == 0)
                         continue;
                 r = json_object_object_add(json, name, json_object_get(value));
                 if (r < 0) {

@@ -2,6 +2,7 @@
 #include "command/plan-text.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "command/table.h"
 #include "command/display.h"
@@ -16,30 +17,70 @@ static const struct hn_column columns[COLUMNS] = {
         [CPUS] = { .title = "CPUS" }, [WHY] = { .title = "WHY" },
 };
 
-/* One row; a set that is NULL leaves its column empty. */
+/* One row; nodes that are NULL leave their column empty. */
 static int add_row(struct hn_table *table, const char *name, unsigned vcpus, uint64_t memory_kib,
-                   hwloc_const_bitmap_t nodes, hwloc_const_bitmap_t cpus, const char *why)
+                   hwloc_const_bitmap_t nodes, const char *cpus, const char *why)
 {
-        HN_FREE char *nodes_text = hn_display_set(nodes), *cpus_text = hn_display_set(cpus);
+        HN_FREE char *nodes_text = hn_display_set(nodes);
         char count[16], size[HN_TEXT_SIZE];
 
-        if (!nodes_text || !cpus_text)
+        if (!nodes_text)
                 return -ENOMEM;
         (void) snprintf(count, sizeof count, "%u", vcpus);
         const char *texts[COLUMNS] = {
                 [DOMAIN] = name, [VCPUS] = count, [MEMORY] = hn_text_size(memory_kib, size),
-                [NODES] = nodes_text, [CPUS] = cpus_text, [WHY] = why,
+                [NODES] = nodes_text, [CPUS] = cpus, [WHY] = why,
         };
         return hn_table_add(table, texts);
 }
 
-static int add_cell(struct hn_table *table, const struct hn_placed_cell *cell)
+/* A cell's CPUs; where vCPUs have their own, "0-1 2-3": vCPU by vCPU, those with the same ones once. */
+static char *format_cpus(const struct hn_placement *placement, const struct hn_placed_cell *cell)
 {
+        HN_FREE char *text = NULL;
+        hwloc_const_bitmap_t last = NULL;
+
+        if (!placement->n_vcpu_cpus)
+                return hn_display_set(cell->cpus);
+        HN_IDSET_FOREACH(vcpu, cell->vcpus) {
+                hwloc_const_bitmap_t cpus = hn_placement_vcpu(placement, (unsigned) vcpu);
+                HN_FREE char *set = NULL, *longer = NULL;
+
+                if (!cpus || (last && hwloc_bitmap_isequal(cpus, last)))
+                        continue;
+                last = cpus;
+                set = hn_display_set(cpus);
+                longer = set ? hn_text_print("%s%s%s", text ? text : "", text ? " " : "", set) : NULL;
+                if (!longer)
+                        return NULL;
+                free(text);
+                text = HN_TAKE(longer);
+        }
+        return text ? HN_TAKE(text) : hn_display_set(cell->cpus);
+}
+
+static int add_cell(struct hn_table *table, const struct hn_placement *placement, const struct hn_placed_cell *cell)
+{
+        HN_FREE char *cpus = format_cpus(placement, cell);
         char name[32];
 
+        if (!cpus)
+                return -ENOMEM;
         (void) snprintf(name, sizeof name, "  cell %u", cell->id);
-        return add_row(table, name, hn_idset_count(cell->vcpus), cell->memory_kib, cell->nodes, cell->cpus,
-                       NULL);
+        return add_row(table, name, hn_idset_count(cell->vcpus), cell->memory_kib, cell->nodes, cpus, NULL);
+}
+
+/* All CPUs of a domain; of one with a single cell as if that had a row. */
+static char *format_domain_cpus(const struct hn_decision *decision)
+{
+        HN_BITMAP hwloc_bitmap_t cpus = NULL;
+
+        if (decision->verdict != HN_PLACED)
+                return strdup("-");
+        if (decision->placement->n_cells == 1)
+                return format_cpus(decision->placement, &decision->placement->cells[0]);
+        cpus = hn_placement_cpus(decision->placement);
+        return cpus ? hn_display_set(cpus) : NULL;
 }
 
 static int add_domain(struct hn_table *table, const struct hn_planned *domain)
@@ -47,18 +88,16 @@ static int add_domain(struct hn_table *table, const struct hn_planned *domain)
         const struct hn_request *request = domain->request;
         const struct hn_decision *decision = domain->decision;
         const struct hn_placement *placement = decision->placement;
-        HN_BITMAP hwloc_bitmap_t cpus = hn_placement_cpus(placement);
-        HN_FREE char *why = NULL;
+        HN_FREE char *cpus = format_domain_cpus(decision), *why = NULL;
         const char *refused = decision->verdict == HN_REFUSED ? "refused: " : "";
-        bool placed = decision->verdict == HN_PLACED;
         int r;
 
         if (!cpus || asprintf(&why, "%s%s", refused, decision->reason) < 0)
                 return -ENOMEM;
         r = add_row(table, request->name, request->vcpus_max, request->memory_kib,
-                    placed ? placement->home : NULL, placed ? cpus : NULL, why);
+                    decision->verdict == HN_PLACED ? placement->home : NULL, cpus, why);
         for (size_t i = 0; r >= 0 && placement->n_cells > 1 && i < placement->n_cells; i++)
-                r = add_cell(table, &placement->cells[i]);
+                r = add_cell(table, placement, &placement->cells[i]);
         return r;
 }
 

@@ -90,6 +90,29 @@ static int add_cells(struct json_object *to, const struct hn_placement *placemen
         return hn_json_add(to, "cells", HN_TAKE(array));
 }
 
+/* vCPUs whose CPUs are not their cell's, in the form of the ledger; nothing where there is none. */
+static int add_vcpus(struct json_object *to, const struct hn_placement *placement)
+{
+        HN_JSON struct json_object *array = json_object_new_array();
+
+        if (!array)
+                return -ENOMEM;
+        if (!placement->n_vcpu_cpus)
+                return 0;
+        for (size_t i = 0; i < placement->n_vcpu_cpus; i++) {
+                struct json_object *vcpu = json_object_new_object();
+
+                if (!vcpu || json_object_array_add(array, vcpu) < 0) {
+                        (void) json_object_put(vcpu);
+                        return -ENOMEM;
+                }
+                if (hn_json_add(vcpu, "vcpu", json_object_new_int64(placement->vcpu_cpus[i].id)) < 0
+                    || add_set(vcpu, "cpus", placement->vcpu_cpus[i].cpus) < 0)
+                        return -ENOMEM;
+        }
+        return hn_json_add(to, "vcpu_cpus", HN_TAKE(array));
+}
+
 static int add_runner_up(struct json_object *to, const struct hn_decision *decision)
 {
         HN_JSON struct json_object *json = NULL;
@@ -133,6 +156,8 @@ int hn_explain_json(const struct hn_request *request, const struct hn_decision *
                 r = add_text(json, "reason", decision->reason);
         if (r >= 0)
                 r = add_cells(json, decision->placement);
+        if (r >= 0)
+                r = add_vcpus(json, decision->placement);
         if (r >= 0)
                 r = placed ? add_score(json, &decision->score) : add_null(json, "score");
         if (r >= 0)

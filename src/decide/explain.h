@@ -9,7 +9,7 @@
 #include "decide/decide.h"
 
 /* One element of `plan --json` (DESIGN chapter 6): name, uuid, managed, reason, cells[] with id, vcpus,
- * memory_kib, nodes, cpus; score with its terms and total; runner_up with nodes and score, or null. */
+ * memory_kib, nodes, cpus; vcpu_cpus[] with vcpu and cpus where these differ from the cell's; score with its terms and total; runner_up with nodes and score, or null. */
 int hn_explain_json(const struct hn_request *request, const struct hn_decision *decision,
                     struct json_object **ret);
 

@@ -57,6 +57,27 @@ static void a_placed_domain_in_json(void **state)
         scene_free(scene);
 }
 
+static void vcpus_with_cores_of_their_own_in_json(void **state)
+{
+        struct scene *scene = scene_of(host_of(&two));
+        struct hn_request *request = vm(7, 2, GIB);
+        HN_DECISION struct hn_decision *floats = scene_ask(scene, request), *pinned = NULL;
+        HN_JSON struct json_object *without = json_of(request, floats), *with = NULL;
+        struct json_object *vcpu;
+
+        (void) state;
+        assert_false(json_object_object_get_ex(without, "vcpu_cpus", NULL));
+        request->wishes.pin_cores = true;
+        pinned = scene_ask(scene, request);
+        with = json_of(request, pinned);
+        assert_int_equal(json_object_array_length(member(with, "vcpu_cpus")), 2);
+        vcpu = json_object_array_get_idx(member(with, "vcpu_cpus"), 1);
+        assert_int_equal(json_object_get_int(member(vcpu, "vcpu")), 1);
+        assert_string_equal(json_object_get_string(member(vcpu, "cpus")), "1");
+        hn_request_free(request);
+        scene_free(scene);
+}
+
 static void a_runner_up_in_json(void **state)
 {
         struct scene *scene = scene_of(host_of(&two));
@@ -195,6 +216,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_placed_domain_in_json),
+                cmocka_unit_test(vcpus_with_cores_of_their_own_in_json),
                 cmocka_unit_test(a_runner_up_in_json),
                 cmocka_unit_test(what_is_left_or_refused_is_not_managed),
                 cmocka_unit_test(the_sentence_names_what_decided),
