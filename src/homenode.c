@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 
@@ -26,9 +27,14 @@ static const struct {
 /* A full disk or a closed pipe shows only when the buffer is written: a report cut short is no success. */
 static int finish(int r)
 {
+        struct pollfd reader = { .fd = STDOUT_FILENO };
+
         errno = 0;
         if (fflush(stdout) == 0 && !ferror(stdout))
                 return r;
+        /* `… | head` has read what it wanted.  Which write failed may be long ago, so the pipe is asked. */
+        if (errno == EPIPE || (poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR)))
+                return HN_EXIT_FAILED;
         (void) hn_complain("standard output: %s", strerror(errno ? errno : EIO));
         return HN_EXIT_FAILED;
 }

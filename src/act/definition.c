@@ -36,7 +36,7 @@ static int take_out(const char *xml, char **ret)
                 r = hn_rewrite_undo(doc, &changed);
         if (r >= 0 && changed)
                 r = hn_xml_format(doc, ret, &length);
-        return r == -EINVAL ? -EBADMSG : r < 0 ? r : changed;
+        return r == -EINVAL || r == -EOPNOTSUPP ? -EBADMSG : r < 0 ? r : changed;
 }
 
 /* -EAGAIN: it is another than it was. */

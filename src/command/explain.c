@@ -132,6 +132,16 @@ static int complain_ledger(const char *domain, const char *dir, int error)
                            strerror(-error), denied && !dir ? ": needs root" : "");
 }
 
+/* As JSON an object all the same: of a domain that is not known there is nothing to say. */
+static int complain_unknown(const char *domain, bool as_json)
+{
+        HN_JSON struct json_object *nothing = as_json ? json_object_new_object() : NULL;
+
+        if (nothing)
+                (void) hn_report_json(nothing);
+        return hn_complain("%s: has not been started in this boot, or is unknown", domain);
+}
+
 static int find_and_explain(const char *domain, const char *dir, bool as_json)
 {
         HN_ROOT struct hn_root root = { .fd = -1 };
@@ -147,7 +157,7 @@ static int find_and_explain(const char *domain, const char *dir, bool as_json)
                 return complain_ledger(domain, dir, r);
         const struct hn_entry *entry = find_entry(&entries, domain);
         if (!entry)
-                return hn_complain("%s: no such domain in the ledger", domain);
+                return complain_unknown(domain, as_json);
         return explain(&root, ledger, entry, as_json);
 }
 

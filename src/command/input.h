@@ -18,5 +18,8 @@ struct hn_input {
  * what the domain asks for; without, that it is a domain's XML is all that is looked at.  Negative errno. */
 int hn_input_read(const char *path, bool with_request, struct hn_input *ret);
 
+/* Is there a domain's XML in that file?  Complains of nothing. */
+bool hn_input_is_domain(const char *path);
+
 void hn_input_clear(struct hn_input *input);
 #define HN_INPUT HN_CLEANUP(hn_input_clear)

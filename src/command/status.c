@@ -27,7 +27,9 @@ static int choose(const struct hn_status *status, char *const *names, size_t n_n
                 if (guest)
                         guests[n++] = guest;
                 else
-                        *exit = hn_complain("%s: no such guest runs", names[i]);
+                        *exit = hn_complain("%s: %s", names[i], status->partial
+                                            ? "not found, but not all could be read: it may run"
+                                            : "no such guest runs");
         }
         *ret = (struct hn_shown) { .guests = guests, .n_guests = n, .all = n_names == 0 };
         return 0;

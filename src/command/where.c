@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "command/input.h"
+
 int hn_where_ledger(const struct hn_root *root, const char *dir, struct hn_ledger **ret)
 {
         if (dir && access(dir, F_OK) < 0)
@@ -32,6 +34,19 @@ static int add_ledger(const struct hn_where *where, const struct hn_root *root, 
         return fatal ? r : 0;
 }
 
+static void complain_scene(const struct hn_where *where, int error, const char *fault)
+{
+        if (error != -EBADMSG)
+                (void) hn_complain("%s: %s", fault ? fault : "host", strerror(-error));
+        else if (!where->host || !fault || strncmp(fault, HN_SCENE_TOPOLOGY, strlen(HN_SCENE_TOPOLOGY)) != 0)
+                (void) hn_complain("%s: is not what was expected there", fault ? fault : "host");
+        else if (hn_input_is_domain(where->host))
+                (void) hn_complain("%s: a domain's XML, not a host's topology: it goes without --host", where->host);
+        else
+                (void) hn_complain("%s: is neither a topology exported by lstopo nor a synthetic description",
+                                   where->host);
+}
+
 int hn_where_scene(const struct hn_where *where, struct hn_scene **ret)
 {
         const struct hn_scene_source source = {
@@ -52,8 +67,7 @@ int hn_where_scene(const struct hn_where *where, struct hn_scene **ret)
         }
         r = hn_scene_open(&root, &source, &scene, &fault);
         if (r < 0) {
-                (void) hn_complain("%s: %s", fault ? fault : "host",
-                                   r == -EBADMSG ? "is not what was expected there" : strerror(-r));
+                complain_scene(where, r, fault);
                 return r;
         }
         if (scene->faults)

@@ -17,6 +17,7 @@ static void refuse_doctype(void *data, const xmlChar *name, const xmlChar *exter
         (void) system;
         xmlStopParser(context);
         context->wellFormed = 0;
+        context->_private = context; /* the document type, and not a fault further on, was it */
 }
 
 /* libxml2 prints faults of character encodings whatever the parser's options say. */
@@ -57,6 +58,8 @@ int hn_xml_parse(const char *text, size_t length, xmlDoc **ret)
                 return -ENOMEM;
         context->sax->internalSubset = refuse_doctype;
         doc = read_quietly(context, text, length);
+        if (!doc && context->_private)
+                return -EOPNOTSUPP;
         if (!doc)
                 return context->errNo == XML_ERR_NO_MEMORY ? -ENOMEM : -EBADMSG;
         *ret = doc;

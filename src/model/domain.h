@@ -114,7 +114,7 @@ struct hn_request {
 };
 
 /* Parses XML text: no network, no entity expansion, at most HN_DOMAIN_XML_LIMIT bytes; nothing is printed.
- * -EFBIG; -EBADMSG: not well-formed, or with a document type; -ENOMEM.  *ret is freed with xmlFreeDoc. */
+ * -EFBIG; -EBADMSG: not well-formed; -EOPNOTSUPP: with a document type; -ENOMEM.  *ret is freed with xmlFreeDoc. */
 int hn_xml_parse(const char *text, size_t length, xmlDoc **ret);
 HN_DEFINE_CLEANUP(xmlDoc *, xmlFreeDoc, hn_cleanup_xmldoc)
 #define HN_XMLDOC HN_CLEANUP(hn_cleanup_xmldoc)

@@ -95,7 +95,7 @@ int hn_scene_open(const struct hn_root *root, const struct hn_scene_source *sour
                 return fault(ret_fault, r, "reading", "the configuration");
         r = read_host(root, source, &scene->host);
         if (r < 0)
-                return fault(ret_fault, r, "reading the topology of", source->host ? source->host : "this host");
+                return fault(ret_fault, r, HN_SCENE_TOPOLOGY, source->host ? source->host : "this host");
         if (source->state)
                 r = read_named_state(scene, source->state);
         else if (!source->host)

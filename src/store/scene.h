@@ -37,7 +37,9 @@ struct hn_scene_source {
 };
 
 /* Host, configuration and load.  Errors are those of reading the host or a state that was named; *ret_fault
- * (the caller frees, set only then) names the object. */
+ * (the caller frees, set only then) names the object, after what was being done with it: HN_SCENE_TOPOLOGY where
+ * -EBADMSG is about the host. */
+#define HN_SCENE_TOPOLOGY "reading the topology of"
 int hn_scene_open(const struct hn_root *root, const struct hn_scene_source *source, struct hn_scene **ret,
                   char **ret_fault);
 

@@ -121,6 +121,18 @@ plan_with_bad_inputs() {
         head -c 9000000 /dev/zero >"$work/large"
         run 1 plan --host "$host" "$work/large"
         says large
+        run 1 plan --host "$host" "$fixtures/with-doctype.xml" "$fixtures/cut-short.xml" "$fixtures/empty.xml"
+        says 'with-doctype.xml: has a document type'
+        says 'cut-short.xml: not well-formed XML'
+        says 'empty.xml: is empty'
+        printf '%s\n' '<?xml version="1.0"?>' '<!DOCTYPE topology SYSTEM "hwloc2.dtd">' '<topology/>' >"$work/topology"
+        run 1 plan --host "$host" "$work/topology"
+        says "topology: a host's topology, not a domain's XML: it goes to --host"
+        echo '<topology/>' >"$work/topology"
+        run 1 plan --host "$host" "$work/topology"
+        says "topology: a host's topology, not a domain's XML: it goes to --host"
+        run 1 plan --host "$host" web
+        says 'virsh dumpxml --inactive web | homenode plan -'
         run 1 plan --host "$host" "$work/bad
 name"
         says 'bad\x0aname'
@@ -130,7 +142,9 @@ bad_surroundings() {
         run 1 plan --host "$work/no-such-topology.xml" "$fixtures/small.xml"
         says no-such-topology.xml
         run 1 plan --host "$fixtures/small.xml" "$fixtures/small.xml"
-        says small.xml
+        says "small.xml: a domain's XML, not a host's topology"
+        run 1 plan --host 'two nodes' "$fixtures/small.xml"
+        says 'two nodes: is neither a topology exported by lstopo nor a synthetic description'
         run 1 plan --host "$host" --state "$work/no-such-state" "$fixtures/small.xml"
         says no-such-state
         echo '{' >"$work/bad-state"
@@ -150,7 +164,11 @@ bad_surroundings() {
         says "$work/file"
         mkdir "$work/ledger"
         run 1 explain --ledger "$work/ledger" web
-        says web
+        says 'web: has not been started in this boot, or is unknown'
+        no_output "nothing to explain"
+        run 1 explain --json --ledger "$work/ledger" web
+        says 'web: has not been started in this boot, or is unknown'
+        prints '{'
         run 0 plan --host "$host" --ledger "$work/ledger" "$fixtures/small.xml"
 }
 
@@ -193,6 +211,17 @@ rewrite_and_undo() {
         done
         run 0 rewrite --host "$host" <"$fixtures/small.xml"
         grep -q "nodeset=[\"']0[\"']" "$work/out" || fail "small.xml is on no node"
+}
+
+# who reads no further knows: no complaint, but no success either
+closed_pipe() {
+        (
+                sleep 0.3
+                "$homenode" plan --help 2>"$work/err"
+                echo $? >"$work/code"
+        ) | true
+        [ "$(cat "$work/code")" -eq 1 ] || fail "a closed pipe went unnoticed"
+        silent "a closed pipe"
 }
 
 full_disk() {
@@ -309,6 +338,8 @@ closed_ledger() {
         chmod 0 "$HOMENODE_ROOT/run/homenode"
         run 1 explain web
         says "needs root"
+        run 1 status web
+        says "it may run"
         chmod 700 "$HOMENODE_ROOT/run/homenode"
 }
 
@@ -405,6 +436,7 @@ explain_from_a_ledger
 status_of_a_tree
 explain_on_this_host
 closed_ledger
+closed_pipe
 plan_for_people
 plan_with_bad_inputs
 bad_surroundings
