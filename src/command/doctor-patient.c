@@ -86,6 +86,20 @@ static void read_libvirt(const struct hn_root *root, struct hn_patient *patient)
         }
 }
 
+/* By its configuration, which a recorded tree has as well, or where it is usual by its programs. */
+static bool has_libvirt(const struct hn_root *root, const struct hn_patient *patient)
+{
+        static const char *const paths[] = {
+                "/etc/libvirt/qemu.conf", "/etc/libvirt/libvirtd.conf", "/etc/libvirt/virtqemud.conf",
+                "/usr/sbin/libvirtd", "/usr/sbin/virtqemud",
+        };
+
+        for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+                if (hn_root_exists(root, "%s", paths[i]))
+                        return true;
+        return patient->libvirt_pid > 0;
+}
+
 /* A reload leaves no trace but in systemd's memory. */
 static int read_reload(const struct hn_root *root, struct hn_patient *patient)
 {
@@ -109,6 +123,8 @@ int hn_patient_read(const struct hn_root *root, struct hn_patient *ret)
                 patient.n_homes += patient.host->nodes[at].role == HN_NODE_HOME;
         read_processes(root, &patient);
         read_libvirt(root, &patient);
+        patient.libvirt_installed = has_libvirt(root, &patient);
+        patient.systemd = hn_root_exists(root, "/run/systemd/system"); /* as sd_booted(3) tells */
         if (read_reload(root, &patient) < 0)
                 return -ENOMEM;
         *ret = patient;

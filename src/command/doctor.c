@@ -14,7 +14,7 @@
 #include "model/text.h"
 
 static hn_check *const checks[] = {
-        hn_check_hook, hn_check_noticed, hn_check_daemon, hn_check_configuration, hn_check_cgroup,
+        hn_check_libvirt, hn_check_systemd, hn_check_hook, hn_check_noticed, hn_check_daemon, hn_check_configuration, hn_check_cgroup,
         hn_check_apparmor, hn_check_selinux, hn_check_nodes, hn_check_distances, hn_check_isolated,
         hn_check_pages, hn_check_numad, hn_check_balancing, hn_check_ksm, hn_check_zone_reclaim,
         hn_check_irqbalance,
@@ -64,6 +64,26 @@ void hn_findings_clear(struct hn_findings *findings)
         *findings = (struct hn_findings) { 0 };
 }
 
+/* Cuts a mend where it would call upon what is not there; one that does nothing else is none. */
+static void drop_vain_mends(const struct hn_patient *patient, struct hn_findings *findings)
+{
+        const char *vain = patient->systemd ? "systemctl reload " : "systemctl ";
+
+        for (size_t i = 0; i < findings->n; i++) {
+                struct hn_finding *finding = &findings->all[i];
+                char *call = finding->mend ? strstr(finding->mend, vain) : NULL;
+
+                if (!call || (patient->systemd && patient->libvirt_installed))
+                        continue;
+                if (call - finding->mend >= 4 && strncmp(call - 4, " && ", 4) == 0)
+                        call[-4] = '\0';
+                else {
+                        free(finding->mend);
+                        finding->mend = NULL;
+                }
+        }
+}
+
 int hn_doctor_look(const struct hn_patient *patient, struct hn_findings *ret)
 {
         HN_FINDINGS struct hn_findings findings = { 0 };
@@ -74,6 +94,7 @@ int hn_doctor_look(const struct hn_patient *patient, struct hn_findings *ret)
                 if (r < 0)
                         return r;
         }
+        drop_vain_mends(patient, &findings);
         *ret = findings;
         findings = (struct hn_findings) { 0 };
         return 0;

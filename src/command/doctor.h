@@ -36,6 +36,8 @@ struct hn_patient {
         struct hn_host *host;        /* NULL: it can't be read */
         unsigned n_homes;            /* below 2 there is nothing to place */
         const char *libvirt;         /* "libvirtd" or "virtqemud": the one that runs, else the one to be expected */
+        bool libvirt_installed;
+        bool systemd;                /* runs as the host's init */
         int libvirt_pid;             /* 0: none runs */
         uint64_t libvirt_started_us; /* wall clock; 0: not known */
         uint64_t libvirt_changed_us; /* when systemd last started or reloaded it, wall clock; 0: not known */
@@ -48,6 +50,8 @@ void hn_patient_clear(struct hn_patient *patient);
 
 typedef int hn_check(const struct hn_patient *patient, struct hn_findings *findings); /* each -ENOMEM */
 
+/* doctor-basis.c: what all else stands on; finds something only where it is missing */
+hn_check hn_check_libvirt, hn_check_systemd;
 /* doctor-libvirt.c */
 hn_check hn_check_hook, hn_check_noticed;
 /* doctor-cgroup.c */

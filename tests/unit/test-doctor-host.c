@@ -287,9 +287,52 @@ static void looks_at_all_of_an_empty_tree(void **state)
         tree_remove(&tree);
 }
 
+/* What is the matter first, and no command that can't do anything there. */
+static void nothing_is_mended_by_what_is_not_there(void **state)
+{
+        HN_FINDINGS struct hn_findings findings = { 0 };
+        struct tree tree;
+        (void) state;
+
+        tree_make(&tree);
+        HN_PATIENT struct hn_patient bare = patient_of(&tree);
+        assert_int_equal(hn_doctor_look(&bare, &findings), 0);
+        assert_string_equal(findings.all[0].what, "libvirt is not installed");
+        assert_int_equal(findings.all[0].level, HN_LEVEL_PROBLEM);
+        assert_string_equal(findings.all[1].what, "systemd does not run here");
+        for (size_t i = 0; i < findings.n; i++) {
+                if (strcmp(findings.all[i].check, "hook") == 0)
+                        assert_string_equal(findings.all[i].mend, "make install");
+                assert_true(!findings.all[i].mend || !strstr(findings.all[i].mend, "systemctl"));
+        }
+        tree_remove(&tree);
+}
+
+static void a_host_with_both_hears_nothing_of_them(void **state)
+{
+        HN_FINDINGS struct hn_findings findings = { 0 };
+        struct tree tree;
+        (void) state;
+
+        tree_make(&tree);
+        tree_put(&tree, "/etc/libvirt/qemu.conf", "");
+        tree_put(&tree, "/run/systemd/system/.keep", "");
+        HN_PATIENT struct hn_patient patient = patient_of(&tree);
+        assert_int_equal(hn_doctor_look(&patient, &findings), 0);
+        for (size_t i = 0; i < findings.n; i++) {
+                assert_string_not_equal(findings.all[i].check, "libvirt");
+                assert_string_not_equal(findings.all[i].check, "systemd");
+                if (strcmp(findings.all[i].check, "hook") == 0)
+                        assert_string_equal(findings.all[i].mend, "make install && systemctl reload libvirtd");
+        }
+        tree_remove(&tree);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(nothing_is_mended_by_what_is_not_there),
+                cmocka_unit_test(a_host_with_both_hears_nothing_of_them),
                 cmocka_unit_test(cgroups_with_their_controllers),
                 cmocka_unit_test(cgroups_without),
                 cmocka_unit_test(others_that_move_pages),
