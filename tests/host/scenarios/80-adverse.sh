@@ -1,6 +1,7 @@
 #!/bin/bash
 # Whatever is missing or stuck, a guest starts, and the hook takes at most 2.5 s of that.
 # limit: 900
+# soak: yes
 . "$(dirname "$0")/../lib.sh"
 . "$host_dir/lib/placed.sh"
 
