@@ -49,18 +49,9 @@ int hn_hook_put(struct hn_ledger *ledger, const struct hn_guest *guest, const st
         return r < 0 ? r : hn_ledger_put(ledger, entry, json_object_to_json_string(explanation));
 }
 
-static bool wants_pools(const struct hn_request *request)
-{
-        bool huge = request->page_kib || request->page_default;
-
-        for (size_t i = 0; i < request->n_cells; i++)
-                huge |= request->cells[i].page_kib != 0;
-        return huge;
-}
-
 int hn_hook_look(const struct hn_guest *guest, struct hn_report *report, struct hn_scene **ret)
 {
-        const struct hn_scene_source source = { .with_pools = wants_pools(guest->request) };
+        const struct hn_scene_source source = { .with_pools = hn_request_wants_huge_pages(guest->request) };
         HN_SCENE struct hn_scene *scene = NULL;
         HN_FREE char *fault = NULL;
         int r = hn_scene_open(guest->root, &source, &scene, &fault);

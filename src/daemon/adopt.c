@@ -10,31 +10,6 @@
 #include "model/json.h"
 #include "model/text.h"
 
-/* Cells that run are bound to the nodes that homenode wrote, whatever is decided now. */
-static int bind_cells(struct hn_request *request)
-{
-        for (size_t i = 0; i < request->n_cells; i++) {
-                struct hn_request_cell *cell = &request->cells[i];
-
-                if (!cell->ours || cell->bound)
-                        continue;
-                cell->bound = hwloc_bitmap_dup(cell->ours);
-                if (!cell->bound)
-                        return -ENOMEM;
-                cell->mode = HN_NUMA_STRICT;
-        }
-        return 0;
-}
-
-static bool uses_pools(const struct hn_request *request)
-{
-        bool huge = request->page_kib || request->page_default;
-
-        for (size_t i = 0; i < request->n_cells; i++)
-                huge |= request->cells[i].page_kib != 0;
-        return huge;
-}
-
 /* The `count` nodes that hold most of the guest; empty where nothing is known. */
 static int fullest_nodes(const struct hn_resident *resident, unsigned count, hwloc_bitmap_t ret)
 {
@@ -102,10 +77,10 @@ static void credit_own(struct hn_scene *scene, const struct hn_resident *residen
 int hn_adopt_scene(const struct hn_adoption *adoption, struct hn_ledger *ledger, const struct hn_resident *resident,
                    struct hn_scene **ret)
 {
-        const struct hn_scene_source source = { .with_pools = uses_pools(adoption->request) };
+        const struct hn_scene_source source = { .with_pools = hn_request_wants_huge_pages(adoption->request) };
         HN_SCENE struct hn_scene *scene = NULL;
         HN_FREE char *fault = NULL;
-        int r = bind_cells(adoption->request);
+        int r = hn_request_bind_ours(adoption->request);
 
         if (r >= 0)
                 r = hn_scene_open(adoption->root, &source, &scene, &fault);
@@ -141,7 +116,7 @@ static bool is_at_home(const struct hn_request *request, const struct hn_residen
 {
         uint64_t all_kib = hn_resident_sum_kib(resident, NULL);
 
-        return !uses_pools(request) && all_kib &&
+        return !hn_request_wants_huge_pages(request) && all_kib &&
                all_kib - hn_resident_sum_kib(resident, nodes) <= HN_KEEP_NARROW_KIB;
 }
 

@@ -57,11 +57,8 @@ static uint64_t outside_kib(const struct hn_keeper *keeper, const struct hn_gues
             hwloc_bitmap_iszero(wanted) || hwloc_bitmap_isequal(groups->scope_nodes, wanted))
                 return 0;
         /* Not counted in what is read here. */
-        if (request->page_kib || request->page_default)
+        if (hn_request_wants_huge_pages(request))
                 return UINT64_MAX;
-        for (size_t i = 0; i < request->n_cells; i++)
-                if (request->cells[i].page_kib)
-                        return UINT64_MAX;
         if (hn_resident_read(keeper->root, guest->cgroup->scope, &resident) < 0)
                 return UINT64_MAX;
         return hn_resident_sum_kib(&resident, NULL) - hn_resident_sum_kib(&resident, wanted);

@@ -201,6 +201,15 @@ int hn_request_bind_ours(struct hn_request *request)
         return 0;
 }
 
+bool hn_request_wants_huge_pages(const struct hn_request *request)
+{
+        bool huge = request->page_kib || request->page_default;
+
+        for (size_t i = 0; i < request->n_cells; i++)
+                huge |= request->cells[i].page_kib != 0;
+        return huge;
+}
+
 static void free_pins(struct hn_pin *pins, size_t n)
 {
         for (size_t i = 0; i < n; i++)

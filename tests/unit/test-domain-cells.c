@@ -38,6 +38,7 @@ static void reads_cells(void **state)
         assert_null(request->cells[0].bound);
         assert_set(request->cells[1].vcpus, "4-5");
         assert_int_equal(request->cells[1].page_kib, 1048576);
+        assert_true(hn_request_wants_huge_pages(request));
         assert_int_equal(request->cells[1].devices_kib, 1536 * 1024);
         assert_set(request->cells[1].bound, "2");
         assert_int_equal(request->cells[1].mode, HN_NUMA_PREFERRED);
@@ -78,6 +79,8 @@ static void knows_what_memory_is_made_of(void **state)
         assert_int_equal(plain->page_kib, 0);
         assert_false(plain->page_default);
         assert_true(by_default->page_default && by_default->memory_locked);
+        assert_true(hn_request_wants_huge_pages(by_default));
+        assert_false(hn_request_wants_huge_pages(plain));
         assert_true(shared->memory_shared && shared->memory_immediate);
         assert_true(sealed->memory_encrypted);
 }
