@@ -1,6 +1,7 @@
 #!/bin/bash
 # A saved guest comes back on the nodes that are free now; one with cells has its memnode rewritten.
 # limit: 900
+# soak: yes
 . "$(dirname "$0")/../lib.sh"
 . "$host_dir/lib/placed.sh"
 
