@@ -9,6 +9,15 @@
 
 enum hn_definition { HN_DEFINITION_AUTO, HN_DEFINITION_MINIMAL, HN_DEFINITION_NEVER };
 
+/* When and how much guests are moved while they run (decide/balance.h). */
+struct hn_balance_policy {
+        unsigned period_seconds;       /* how often it is looked at: 10; 0: never */
+        unsigned moves;                /* at most so many at once: 2 */
+        unsigned threshold_percent;    /* the sum of all guests' slowdowns must fall by as much of one guest: 5 */
+        unsigned payback_seconds;      /* a move is worth its cost where it pays back within: 300 */
+        unsigned cooldown_seconds;     /* a guest that was moved is left alone for: 60 */
+};
+
 struct hn_policy {
         unsigned smt_percent;          /* what a further SMT thread is worth of a core: 25 */
         unsigned headroom_percent;     /* memory of a node that is better left free (soft): 20 */
@@ -18,6 +27,7 @@ struct hn_policy {
         uint64_t overhead_per_gib_kib; /* and for each further one begun: 8 MiB */
         enum hn_definition definition;
         unsigned renew_seconds;        /* nodes in a definition are renewed at most so often: 300 */
+        struct hn_balance_policy balance;
 };
 
 void hn_policy_defaults(struct hn_policy *ret);

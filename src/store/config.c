@@ -126,6 +126,11 @@ static const struct number {
         { "placement", "overhead_first_mib", offsetof(struct hn_policy, overhead_first_kib), UINT64_C(1) << 20, MIB },
         { "placement", "overhead_per_gib_mib", offsetof(struct hn_policy, overhead_per_gib_kib), UINT64_C(1) << 10,
           MIB },
+        { "balance", "period_seconds", offsetof(struct hn_policy, balance.period_seconds), 3600, 1 },
+        { "balance", "moves", offsetof(struct hn_policy, balance.moves), 16, 1 },
+        { "balance", "threshold_percent", offsetof(struct hn_policy, balance.threshold_percent), 1000, 1 },
+        { "balance", "payback_seconds", offsetof(struct hn_policy, balance.payback_seconds), 86400, 1 },
+        { "balance", "cooldown_seconds", offsetof(struct hn_policy, balance.cooldown_seconds), 86400, 1 },
         { "daemon", "renew_seconds", offsetof(struct hn_policy, renew_seconds), 86400, 1 },
 };
 

@@ -10,6 +10,12 @@
  *   reserve_max_mib = 1024                   0-1073741824
  *   overhead_first_mib = 32                  0-1048576
  *   overhead_per_gib_mib = 8                 0-1024
+ *   [balance]
+ *   period_seconds = 10                      0-3600
+ *   moves = 2                                0-16
+ *   threshold_percent = 5                    0-1000
+ *   payback_seconds = 300                    0-86400
+ *   cooldown_seconds = 60                    0-86400
  *   [daemon]
  *   renew_seconds = 300                      0-86400
  */

@@ -39,6 +39,11 @@ static void assert_defaults(const struct hn_policy *policy)
         assert_int_equal(policy->overhead_per_gib_kib, 8192);
         assert_int_equal(policy->definition, HN_DEFINITION_AUTO);
         assert_int_equal(policy->renew_seconds, 300);
+        assert_int_equal(policy->balance.period_seconds, 10);
+        assert_int_equal(policy->balance.moves, 2);
+        assert_int_equal(policy->balance.threshold_percent, 5);
+        assert_int_equal(policy->balance.payback_seconds, 300);
+        assert_int_equal(policy->balance.cooldown_seconds, 60);
 }
 
 static void gives_the_defaults_without_files(void **state)
@@ -60,9 +65,16 @@ static void reads_every_key(void **state)
         tree_put(tree, MAIN, "# of this host\ndefinition = minimal\n\n[placement]\n"
                              "smt_percent = 30\nheadroom_percent=0\nreserve_percent=100  # all\n"
                              "reserve_max_mib = 2048\noverhead_first_mib=0\n"
-                             "  overhead_per_gib_mib = 16\n[daemon]\nrenew_seconds=86400\n");
+                             "  overhead_per_gib_mib = 16\n[daemon]\nrenew_seconds=86400\n"
+                             "[balance]\nperiod_seconds=0\nmoves=16\nthreshold_percent=7\n"
+                             "payback_seconds=20\ncooldown_seconds=30\n");
         struct hn_policy policy = load_without_faults(tree);
         assert_int_equal(policy.renew_seconds, 86400);
+        assert_int_equal(policy.balance.period_seconds, 0);
+        assert_int_equal(policy.balance.moves, 16);
+        assert_int_equal(policy.balance.threshold_percent, 7);
+        assert_int_equal(policy.balance.payback_seconds, 20);
+        assert_int_equal(policy.balance.cooldown_seconds, 30);
         assert_int_equal(policy.smt_percent, 30);
         assert_int_equal(policy.headroom_percent, 0);
         assert_int_equal(policy.reserve_percent, 100);
