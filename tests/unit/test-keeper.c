@@ -1,40 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/keeper.h"
 
-#include <sys/stat.h>
-
 #include "act/scope.h"
 #include "unit/support/kept.h"
-
-#define THREADS GUEST_THREADS(WEB_UNIT)
-#define JOURNAL "/run/homenode/journal"
-
-static int setup(void **state)
-{
-        static struct kept kept;
-
-        kept_make(&kept);
-        *state = &kept;
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        kept_remove(*state);
-        return 0;
-}
-
-/* As after the first look and what systemd does then. */
-static void settle(struct kept *kept)
-{
-        kept_put_entry(kept, HN_ENTRY_STARTED, true);
-        hn_keeper_look(kept->keeper, UUID_A);
-        kept_open_scope(kept);
-        kept->asked = 0;
-        hn_keeper_watched(kept->keeper);
-        hn_keeper_look(kept->keeper, UUID_A);
-        kept->asked = 0;
-}
 
 static void takes_a_started_guest_over(void **state)
 {
@@ -54,7 +22,7 @@ static void writes_nothing_once_all_is_right(void **state)
 {
         struct kept *kept = *state;
 
-        settle(kept);
+        kept_settle(kept);
         HN_CLOSE int fd = kept_count_writes(kept);
         for (unsigned i = 0; i < 5; i++) {
                 hn_keeper_look(kept->keeper, UUID_A);
@@ -69,9 +37,7 @@ static void a_foreign_write_is_seen_and_put_right_once(void **state)
 {
         struct kept *kept = *state;
 
-        settle(kept);
-        hn_keeper_watched(kept->keeper);
-        kept->asked = 0;
+        kept_settle(kept);
         tree_put(&kept->tree, THREADS "/vcpu0/cpuset.cpus", "0-7\n");
         hn_keeper_watched(kept->keeper);
         assert_true(kept->asked > 0);
@@ -88,8 +54,7 @@ static void the_sweep_finds_what_no_event_told(void **state)
 {
         struct kept *kept = *state;
 
-        settle(kept);
-        kept->asked = 0;
+        kept_settle(kept);
         hn_keeper_sweep(kept->keeper);
         assert_int_equal(kept->asked, 0);
         tree_put(&kept->tree, THREADS "/vcpu1/cgroup.threads", "77\n");
@@ -107,7 +72,7 @@ static void a_new_vcpu_is_confined_at_once(void **state)
         static const struct guest_plan web = { .unit = WEB_UNIT, .confined = "4-5", .all = "0-7", .nodes = "2" };
         struct kept *kept = *state;
 
-        settle(kept);
+        kept_settle(kept);
         /* a fight that goes on does not hold it up */
         tree_put(&kept->tree, THREADS "/vcpu0/cpuset.cpus", "0-7\n");
         hn_keeper_look(kept->keeper, UUID_A);
@@ -130,7 +95,7 @@ static void pins_of_run_time_are_the_users(void **state)
 {
         struct kept *kept = *state;
 
-        settle(kept);
+        kept_settle(kept);
         kept_set_xml(kept, "<cputune><vcpupin vcpu='1' cpuset='0'/></cputune>");
         tree_put(&kept->tree, THREADS "/vcpu1/cpuset.cpus", "0\n");
         hn_keeper_look(kept->keeper, UUID_A);
@@ -144,7 +109,7 @@ static void opting_out_gives_back_and_in_places_again(void **state)
         struct kept *kept = *state;
         HN_ENTRY struct hn_entry *entry = NULL;
 
-        settle(kept);
+        kept_settle(kept);
         kept_set_xml(kept, "<metadata><h:domain xmlns:h='urn:homenode:1' placement='off'/></metadata>");
         hn_keeper_look(kept->keeper, UUID_A);
         entry = kept_entry(kept);
@@ -176,7 +141,7 @@ static void what_the_administrator_gave_back_stays_so(void **state)
         HN_LEDGER struct hn_ledger *ledger = NULL;
         HN_ENTRY struct hn_entry *entry = NULL;
 
-        settle(kept);
+        kept_settle(kept);
         assert_int_equal(hn_ledger_open(&kept->tree.root, NULL, &ledger), 0);
         assert_int_equal(hn_ledger_give_back(ledger, UUID_A, HN_REASON_GIVEN_BACK), -ENOLCK);
         assert_int_equal(hn_ledger_lock(ledger, 0), 0);
@@ -205,7 +170,7 @@ static void one_that_is_given_back_meanwhile_is_not_confined(void **state)
 {
         struct kept *kept = *state;
 
-        settle(kept);
+        kept_settle(kept);
         tree_put(&kept->tree, THREADS "/vcpu0/cpuset.cpus", "0-7\n");
         kept->on_again = give_back_now;
         hn_keeper_look(kept->keeper, UUID_A);
@@ -289,7 +254,7 @@ static void goes_when_its_qemu_goes_and_not_before(void **state)
         struct kept *kept = *state;
         HN_ENTRY struct hn_entry *entry = NULL;
 
-        settle(kept);
+        kept_settle(kept);
         free(HN_TAKE(kept->xml));
         hn_keeper_gone(kept->keeper, UUID_A); /* a crash that is preserved */
         assert_int_equal(hn_keeper_guests(kept->keeper)->n, 1);
@@ -315,7 +280,7 @@ static void another_qemu_of_the_same_name_is_another_guest(void **state)
         struct kept *kept = *state;
         HN_ENTRY struct hn_entry *entry = NULL;
 
-        settle(kept);
+        kept_settle(kept);
         guest_put_process(&kept->tree, WEB_UNIT, "web", WEB_PID, WEB_TICKS + 1);
         put_resident(kept, "anon N0=0 N1=0 N2=0 N3=1073741824\n");
         hn_keeper_look(kept->keeper, UUID_A);
@@ -329,7 +294,7 @@ static void what_libvirt_cannot_tell_changes_nothing(void **state)
 {
         struct kept *kept = *state;
 
-        settle(kept);
+        kept_settle(kept);
         HN_CLOSE int fd = kept_count_writes(kept);
         kept->xml_error = -ENOTCONN;
         hn_keeper_look(kept->keeper, UUID_A);
@@ -345,7 +310,7 @@ static void cgroups_that_vanish_are_no_trouble(void **state)
 {
         struct kept *kept = *state;
 
-        settle(kept);
+        kept_settle(kept);
         char path[600];
         (void) snprintf(path, sizeof path, "%s%s", kept->tree.path, THREADS);
         char away[620];
@@ -359,7 +324,7 @@ static void cgroups_that_vanish_are_no_trouble(void **state)
         assert_list_file(&kept->tree, THREADS "/vcpu0/cpuset.cpus", "4-5");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, kept_set_up, kept_tear_down)
 
 int main(void)
 {

@@ -8,38 +8,9 @@
 #include "unit/support/host-tree.h"
 #include "unit/support/kept.h"
 
-#define THREADS GUEST_THREADS(WEB_UNIT)
-#define JOURNAL "/run/homenode/journal"
 #define CPU "/sys/devices/system/cpu"
 #define NODE "/sys/devices/system/node"
 #define SLICE "/sys/fs/cgroup/machine.slice"
-
-static int setup(void **state)
-{
-        static struct kept kept;
-
-        kept_make(&kept);
-        assert_true(hn_keeper_look_at_host(kept.keeper));
-        *state = &kept;
-        return 0;
-}
-
-static int teardown(void **state)
-{
-        kept_remove(*state);
-        return 0;
-}
-
-/* Kept on CPUs 4-5 of node 2, as after the first looks. */
-static void settle(struct kept *kept)
-{
-        kept_put_entry(kept, HN_ENTRY_STARTED, true);
-        hn_keeper_look(kept->keeper, UUID_A);
-        kept_open_scope(kept);
-        hn_keeper_look(kept->keeper, UUID_A);
-        hn_keeper_watched(kept->keeper);
-        kept->asked = 0;
-}
 
 /* What the kernel shows once these CPUs of node 2 are left. */
 static void put_online(struct kept *kept, const char *online, const char *offline, const char *of_node)
@@ -91,7 +62,7 @@ static void a_home_without_cpus_is_left_and_not_come_back_to(void **state)
 {
         struct kept *kept = *state;
 
-        settle(kept);
+        kept_settle(kept);
         put_online(kept, "0-3,6-7\n", "4-5\n", "\n");
         put_in_force_on_0(kept);
         look_at_change(kept);
@@ -113,7 +84,7 @@ static void memory_is_narrowed_when_little_is_left_behind(void **state)
         struct kept *kept = *state;
         static const char narrow[] = "AllowedMemoryNodes=0\n";
 
-        settle(kept);
+        kept_settle(kept);
         put_online(kept, "0-3,6-7\n", "4-5\n", "\n");
         put_in_force_on_0(kept);
         look_at_change(kept);
@@ -135,7 +106,7 @@ static void one_that_lost_some_cpus_stays_where_going_is_worse(void **state)
 
         tree_put(&kept->tree, NODE "/node2/distance", "60 60 10 60\n");
         assert_int_equal(hn_root_remove(&kept->tree.root, HN_TOPOLOGY_PATH), 0);
-        settle(kept);
+        kept_settle(kept);
         put_online(kept, "0-4,6-7\n", "5\n", "4\n");
         look_at_change(kept);
         assert_int_equal(home(kept), 2);
@@ -146,7 +117,7 @@ static void one_that_lost_some_cpus_leaves_where_staying_is_worse(void **state)
 {
         struct kept *kept = *state;
 
-        settle(kept);
+        kept_settle(kept);
         put_online(kept, "0-4,6-7\n", "5\n", "4\n");
         look_at_change(kept);
         assert_int_not_equal(home(kept), 2);
@@ -157,7 +128,7 @@ static void a_limit_of_the_slice_is_heard_and_kept(void **state)
 {
         struct kept *kept = *state;
 
-        settle(kept);
+        kept_settle(kept);
         tree_put(&kept->tree, SLICE "/cpuset.cpus", "0-3\n");
         tree_put(&kept->tree, SLICE "/cpuset.cpus.effective", "0-3\n");
         hn_keeper_watched(kept->keeper);
@@ -171,7 +142,7 @@ static void a_node_that_may_not_be_used_is_left(void **state)
 {
         struct kept *kept = *state;
 
-        settle(kept);
+        kept_settle(kept);
         tree_put(&kept->tree, SLICE "/cpuset.mems.effective", "0-1,3\n");
         tree_put(&kept->tree, GUEST_SCOPE(WEB_UNIT) "/cpuset.mems.effective", "0-1,3\n");
         look_at_change(kept);
@@ -185,7 +156,7 @@ static void a_memory_set_that_was_left_open_stays_open(void **state)
         HN_ENTRY struct hn_entry *entry = NULL;
         HN_LEDGER struct hn_ledger *ledger = NULL;
 
-        settle(kept);
+        kept_settle(kept);
         entry = kept_entry(kept);
         hwloc_bitmap_zero(entry->placement->memory_nodes);
         assert_int_equal(hn_ledger_open(&kept->tree.root, NULL, &ledger), 0);
@@ -207,7 +178,7 @@ static void bound_memory_is_not_rebound(void **state)
 
         kept_set_xml(kept, "<cpu><numa><cell id='0' cpus='0-1' memory='1048576'/></numa></cpu>"
                            "<numatune><memnode cellid='0' mode='strict' nodeset='2'/></numatune>");
-        settle(kept);
+        kept_settle(kept);
         tree_put(&kept->tree, NODE "/node0/distance", "10 21 16 21\n");
         tree_put(&kept->tree, NODE "/node2/distance", "16 21 10 21\n");
         put_online(kept, "0-3,6-7\n", "4-5\n", "\n");
@@ -234,7 +205,7 @@ static void where_there_is_no_home_it_waits_for_room(void **state)
 {
         struct kept *kept = *state;
 
-        settle(kept);
+        kept_settle(kept);
         put_free(kept, 100 << 10);
         put_online(kept, "0-3,6-7\n", "4-5\n", "\n");
         look_at_change(kept);
@@ -349,7 +320,7 @@ static void looking_at_the_same_host_writes_nothing(void **state)
 {
         struct kept *kept = *state;
 
-        settle(kept);
+        kept_settle(kept);
         HN_CLOSE int fd = kept_count_writes(kept);
         for (unsigned i = 0; i < 3; i++) {
                 assert_false(hn_keeper_look_at_host(kept->keeper));
@@ -358,7 +329,7 @@ static void looking_at_the_same_host_writes_nothing(void **state)
         assert_int_equal(kept_writes(fd), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, kept_set_up, kept_tear_down)
 
 int main(void)
 {

@@ -43,7 +43,7 @@ void kept_set_xml(struct kept *kept, const char *elements)
         assert_non_null(kept->xml);
 }
 
-void kept_make(struct kept *kept)
+static void make(struct kept *kept)
 {
         const struct hn_running_door door = { .data = kept, .live_xml = live_xml, .again = again };
 
@@ -60,11 +60,24 @@ void kept_make(struct kept *kept)
         assert_int_equal(hn_keeper_new(&kept->tree.root, &door, NULL, &kept->keeper), 0);
 }
 
-void kept_remove(struct kept *kept)
+int kept_set_up(void **state)
 {
+        static struct kept kept;
+
+        make(&kept);
+        assert_true(hn_keeper_look_at_host(kept.keeper));
+        *state = &kept;
+        return 0;
+}
+
+int kept_tear_down(void **state)
+{
+        struct kept *kept = *state;
+
         hn_keeper_free(kept->keeper);
         free(kept->xml);
         tree_remove(&kept->tree);
+        return 0;
 }
 
 void kept_put_entry(struct kept *kept, enum hn_entry_state state, bool dropin)
@@ -102,6 +115,16 @@ struct hn_entry *kept_entry(struct kept *kept)
 void kept_open_scope(struct kept *kept)
 {
         tree_put(&kept->tree, GUEST_SCOPE(WEB_UNIT) "/cpuset.cpus", "0-15\n");
+}
+
+void kept_settle(struct kept *kept)
+{
+        kept_put_entry(kept, HN_ENTRY_STARTED, true);
+        hn_keeper_look(kept->keeper, UUID_A);
+        kept_open_scope(kept);
+        hn_keeper_look(kept->keeper, UUID_A);
+        hn_keeper_watched(kept->keeper);
+        kept->asked = 0;
 }
 
 static int counting = -1; /* nftw has no room for it */

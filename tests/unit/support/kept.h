@@ -11,6 +11,8 @@
 #define WEB_UNIT "machine-qemu\\x2d7\\x2dweb.scope"
 #define WEB_PID 4242
 #define WEB_TICKS 99u
+#define THREADS GUEST_THREADS(WEB_UNIT)
+#define JOURNAL "/run/homenode/journal"
 
 struct kept {
         struct tree tree;
@@ -24,9 +26,12 @@ struct kept {
 };
 
 /* A host of nodes 0-3 with CPUs 0-1, 2-3, 4-5, 6-7, and the guest "web" (UUID_A, vCPUs 0-1) running on it; its ledger
- * entry, where it is given one, places it on node 2. */
-void kept_make(struct kept *kept);
-void kept_remove(struct kept *kept);
+ * entry, where it is given one, places it on node 2.  The keeper has looked at the host. */
+int kept_set_up(void **state);
+int kept_tear_down(void **state);
+
+/* web on CPUs 4-5 of node 2, as after the first looks and what systemd does then; nothing has been asked for. */
+void kept_settle(struct kept *kept);
 
 /* The live XML, with these elements in it. */
 void kept_set_xml(struct kept *kept, const char *elements);
