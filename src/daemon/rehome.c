@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The keeper's part where the host changes: guests whose home is gone, and guests that there was no room for.
+ * The keeper's part where the host changes: guests whose home is gone, or has more CPUs than before, and guests that
+ * there was no room for.
  */
 #include <errno.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "daemon/connection.h"
 #include "daemon/keeper-internal.h"
 #include "daemon/replan.h"
+#include "decide/widen.h"
 #include "model/clock.h"
 #include "model/text.h"
 
@@ -40,6 +42,16 @@ bool hn_keeper_look_at_host(struct hn_keeper *keeper)
 
 /* ---- another home */
 
+static void tell_wider(const struct hn_keeper *keeper, const struct hn_placement *placement, const char *nodes)
+{
+        HN_BITMAP hwloc_bitmap_t all = hn_placement_cpus(placement);
+        HN_FREE char *cpus = NULL;
+
+        if (all && hn_idset_format(all, &cpus) >= 0)
+                hn_journal(keeper->root, LOG_INFO, HN_DAEMON_IDENTIFIER, placement->name, nodes,
+                           "%s: given CPUs that its home has got: now %s", placement->name, cpus);
+}
+
 static void tell(const struct hn_keeper *keeper, struct hn_guest *guest, enum hn_replanned outcome)
 {
         const struct hn_placement *placement = guest->entry->placement;
@@ -52,6 +64,8 @@ static void tell(const struct hn_keeper *keeper, struct hn_guest *guest, enum hn
         if (guest->nowhere_told)
                 hn_journal(keeper->root, LOG_WARNING, HN_DAEMON_IDENTIFIER, placement->name, list,
                            "%s: its home is gone, and there is no room elsewhere", placement->name);
+        else if (outcome == HN_REPLAN_WIDENS)
+                tell_wider(keeper, placement, list);
         else
                 hn_journal(keeper->root, LOG_INFO, HN_DAEMON_IDENTIFIER, placement->name, list, "%s: given %s: %s",
                            placement->name, outcome == HN_REPLAN_LEAVES ? "another home" : "other CPUs",
@@ -66,7 +80,7 @@ static int replan(struct hn_keeper *keeper, struct hn_guest *guest)
         HN_LEDGER struct hn_ledger *ledger = NULL;
         HN_ENTRY struct hn_entry *entry = NULL;
         enum hn_standing standing = HN_STANDS;
-        int r = hn_keeper_lock(keeper, &ledger);
+        int r = hn_keeper_lock(keeper, &ledger), outcome = HN_REPLAN_STAYS;
 
         if (r >= 0)
                 r = hn_ledger_get(ledger, guest->uuid, &entry);
@@ -77,11 +91,22 @@ static int replan(struct hn_keeper *keeper, struct hn_guest *guest)
         if (entry->managed)
                 standing = hn_home_standing(keeper->outlook.host, guest->request, entry->placement);
         if (standing != HN_STANDS)
-                r = hn_replan(&adoption, ledger, standing, &entry);
-        if (r < 0)
-                return r;
-        hn_guest_take_entry(guest, HN_TAKE(entry));
-        return standing == HN_STANDS ? HN_REPLAN_STAYS : r;
+                outcome = hn_replan(&adoption, ledger, standing, &entry);
+        if (outcome == HN_REPLAN_STAYS && entry->managed)
+                outcome = hn_replan_widen(keeper->outlook.host, guest->request, ledger, entry);
+        if (outcome >= 0)
+                hn_guest_take_entry(guest, HN_TAKE(entry));
+        return outcome;
+}
+
+/* Its home is there, with no CPU that it has not. */
+static bool stands(const struct hn_keeper *keeper, const struct hn_guest *guest)
+{
+        const struct hn_host *host = keeper->outlook.host;
+        HN_PLACEMENT struct hn_placement *wider = NULL;
+
+        return hn_home_standing(host, guest->request, guest->entry->placement) == HN_STANDS &&
+               hn_home_widen(host, guest->request, guest->entry->placement, &wider) >= 0 && !wider;
 }
 
 void hn_keeper_rehome(struct hn_keeper *keeper, struct hn_guest *guest)
@@ -90,7 +115,7 @@ void hn_keeper_rehome(struct hn_keeper *keeper, struct hn_guest *guest)
 
         if (!keeper->outlook.host || guest->stands_in == keeper->outlook.generation)
                 return;
-        if (hn_home_standing(keeper->outlook.host, guest->request, guest->entry->placement) == HN_STANDS) {
+        if (stands(keeper, guest)) {
                 guest->stands_in = keeper->outlook.generation;
                 guest->nowhere_told = false;
                 return;
@@ -102,7 +127,7 @@ void hn_keeper_rehome(struct hn_keeper *keeper, struct hn_guest *guest)
         }
         guest->stands_in = keeper->outlook.generation;
         tell(keeper, guest, (enum hn_replanned) r);
-        if (r == HN_REPLAN_LEAVES || r == HN_REPLAN_SHIFTS)
+        if (r == HN_REPLAN_LEAVES || r == HN_REPLAN_SHIFTS || r == HN_REPLAN_WIDENS)
                 guest->layout = 0; /* new to its thread groups: not to be waited with, whoever else writes */
 }
 

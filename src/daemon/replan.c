@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "decide/explain.h"
+#include "decide/widen.h"
 #include "model/json.h"
 #include "model/text.h"
 
@@ -148,4 +149,18 @@ int hn_replan(const struct hn_adoption *adoption, struct hn_ledger *ledger, enum
                 return outcome;
         r = put(&p, ledger, *entry);
         return r < 0 ? r : outcome;
+}
+
+int hn_replan_widen(const struct hn_host *host, const struct hn_request *request, struct hn_ledger *ledger,
+                    struct hn_entry *entry)
+{
+        struct hn_placement *wider = NULL;
+        int r = hn_home_widen(host, request, entry->placement, &wider);
+
+        if (r < 0 || !wider)
+                return r < 0 ? r : HN_REPLAN_STAYS;
+        hn_placement_free(entry->placement);
+        entry->placement = wider;
+        r = hn_ledger_put(ledger, entry, NULL);
+        return r < 0 ? r : HN_REPLAN_WIDENS;
 }

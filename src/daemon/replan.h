@@ -13,6 +13,7 @@ enum hn_replanned {
         HN_REPLAN_STAYS,
         HN_REPLAN_LEAVES,  /* for another home */
         HN_REPLAN_SHIFTS,  /* to other CPUs of its home */
+        HN_REPLAN_WIDENS,  /* stays, and gets CPUs of its home besides */
         HN_REPLAN_NOWHERE, /* it is homeless, and there is no room for it anywhere; nothing has changed */
 };
 
@@ -20,3 +21,8 @@ enum hn_replanned {
  * hn_replanned; errors as hn_adopt. */
 int hn_replan(const struct hn_adoption *adoption, struct hn_ledger *ledger, enum hn_standing standing,
               struct hn_entry **entry);
+
+/* Gives a guest that stays the CPUs that its home has got since (decide/widen.h).  `entry` as above.  Returns
+ * HN_REPLAN_STAYS or HN_REPLAN_WIDENS; -ENOMEM, and those of writing the ledger. */
+int hn_replan_widen(const struct hn_host *host, const struct hn_request *request, struct hn_ledger *ledger,
+                    struct hn_entry *entry);

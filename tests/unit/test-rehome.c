@@ -12,6 +12,12 @@
 #define NODE "/sys/devices/system/node"
 #define SLICE "/sys/fs/cgroup/machine.slice"
 
+/* Makes it another host, as far as that matters here. */
+static void put_pools(struct kept *kept, const char *pages)
+{
+        tree_put(&kept->tree, NODE "/node3/hugepages/hugepages-2048kB/nr_hugepages", pages);
+}
+
 /* What the kernel shows once these CPUs of node 2 are left. */
 static void put_online(struct kept *kept, const char *online, const char *offline, const char *of_node)
 {
@@ -171,6 +177,77 @@ static void a_memory_set_that_was_left_open_stays_open(void **state)
         assert_set(entry->placement->memory_nodes, "");
 }
 
+/* As what is started while CPU 5 is offline. */
+static void put_started_on_4(struct kept *kept)
+{
+        HN_ENTRY struct hn_entry *entry = NULL;
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+
+        put_online(kept, "0-4,6-7\n", "5\n", "4\n");
+        kept_put_entry(kept, HN_ENTRY_STARTED, true);
+        entry = kept_entry(kept);
+        hwloc_bitmap_only(entry->placement->cells[0].cpus, 4);
+        hwloc_bitmap_only(entry->placement->emulator_cpus, 4);
+        assert_int_equal(hn_ledger_open(&kept->tree.root, NULL, &ledger), 0);
+        assert_int_equal(hn_ledger_lock(ledger, 0), 0);
+        assert_int_equal(hn_ledger_put(ledger, entry, NULL), 0);
+        hn_ledger_unlock(ledger);
+        assert_true(hn_keeper_look_at_host(kept->keeper));
+        hn_keeper_look(kept->keeper, UUID_A);
+        kept_open_scope(kept);
+        hn_keeper_look(kept->keeper, UUID_A);
+        hn_keeper_watched(kept->keeper);
+        kept->asked = 0;
+}
+
+static void one_that_was_started_with_less_gets_what_comes(void **state)
+{
+        struct kept *kept = *state;
+
+        put_started_on_4(kept);
+        assert_list_file(&kept->tree, THREADS "/vcpu0/cpuset.cpus", "4");
+        put_online(kept, "0-7\n", "\n", "4-5\n");
+        look_at_change(kept);
+        assert_int_equal(home(kept), 2);
+        assert_runs_on(kept, 2);
+        assert_true(tree_file_has(&kept->tree, JOURNAL, "web: given CPUs that its home has got: now 4-5"));
+
+        /* and no more than that, whatever comes and goes */
+        put_pools(kept, "1\n");
+        assert_true(hn_keeper_look_at_host(kept->keeper));
+        HN_CLOSE int fd = kept_count_writes(kept);
+        hn_keeper_look(kept->keeper, UUID_A);
+        assert_int_equal(kept_writes(fd), 0);
+}
+
+static void one_that_a_narrow_slice_held_gets_what_it_leaves(void **state)
+{
+        struct kept *kept = *state;
+
+        put_started_on_4(kept);
+        tree_put(&kept->tree, CPU "/online", "0-7\n");
+        tree_put(&kept->tree, CPU "/offline", "\n");
+        tree_put(&kept->tree, NODE "/node2/cpulist", "4-5\n");
+        look_at_change(kept);
+        assert_list_file(&kept->tree, THREADS "/vcpu0/cpuset.cpus", "4");
+        tree_put(&kept->tree, SLICE "/cpuset.cpus.effective", "0-7\n");
+        look_at_change(kept);
+        assert_runs_on(kept, 2);
+}
+
+static void what_the_user_pinned_is_not_widened(void **state)
+{
+        struct kept *kept = *state;
+
+        kept_set_xml(kept, "<cputune><vcpupin vcpu='1' cpuset='4'/></cputune>");
+        put_started_on_4(kept);
+        tree_put(&kept->tree, THREADS "/vcpu1/cpuset.cpus", "4\n");
+        put_online(kept, "0-7\n", "\n", "4-5\n");
+        look_at_change(kept);
+        assert_list_file(&kept->tree, THREADS "/vcpu0/cpuset.cpus", "4-5");
+        assert_list_file(&kept->tree, THREADS "/vcpu1/cpuset.cpus", "4");
+}
+
 /* Bound to node 2: widening to nodes 0 and 2 would rebind it to node 0 (the first of one becomes the first of both). */
 static void bound_memory_is_not_rebound(void **state)
 {
@@ -193,12 +270,6 @@ static void put_free(struct kept *kept, unsigned long free_kib)
 {
         for (unsigned node = 0; node < 4; node++)
                 host_tree_put_meminfo(&kept->tree, node, 8u << 20, free_kib, 0);
-}
-
-/* Makes it another host, as far as that matters here. */
-static void put_pools(struct kept *kept, const char *pages)
-{
-        tree_put(&kept->tree, NODE "/node3/hugepages/hugepages-2048kB/nr_hugepages", pages);
 }
 
 static void where_there_is_no_home_it_waits_for_room(void **state)
@@ -316,6 +387,22 @@ static void one_that_was_given_back_is_not(void **state)
         assert_false(is_managed(kept));
 }
 
+static void one_that_was_given_back_is_not_widened(void **state)
+{
+        struct kept *kept = *state;
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+
+        put_started_on_4(kept);
+        put_online(kept, "0-7\n", "\n", "4-5\n");
+        assert_int_equal(hn_ledger_open(&kept->tree.root, NULL, &ledger), 0);
+        assert_int_equal(hn_ledger_lock(ledger, 0), 0);
+        assert_int_equal(hn_ledger_give_back(ledger, UUID_A, HN_REASON_GIVEN_BACK), 0);
+        hn_ledger_unlock(ledger);
+        look_at_change(kept); /* the daemon has not read that yet */
+        assert_false(is_managed(kept));
+        assert_list_file(&kept->tree, THREADS "/vcpu0/cpuset.cpus", "4");
+}
+
 static void looking_at_the_same_host_writes_nothing(void **state)
 {
         struct kept *kept = *state;
@@ -341,6 +428,10 @@ int main(void)
                 TEST(a_limit_of_the_slice_is_heard_and_kept),
                 TEST(a_node_that_may_not_be_used_is_left),
                 TEST(a_memory_set_that_was_left_open_stays_open),
+                TEST(one_that_was_started_with_less_gets_what_comes),
+                TEST(one_that_a_narrow_slice_held_gets_what_it_leaves),
+                TEST(what_the_user_pinned_is_not_widened),
+                TEST(one_that_was_given_back_is_not_widened),
                 TEST(bound_memory_is_not_rebound),
                 TEST(where_there_is_no_home_it_waits_for_room),
                 TEST(one_without_a_place_is_placed_when_there_is_room),
