@@ -74,6 +74,49 @@ static void credit_own(struct hn_scene *scene, const struct hn_resident *residen
         }
 }
 
+/* What it was promised, if it is on record as it runs: huge pages are taken as a guest starts. */
+static int credit_promised(struct hn_scene *scene, const struct hn_adoption *adoption, struct hn_ledger *ledger,
+                           uint64_t page_kib)
+{
+        HN_ENTRY struct hn_entry *entry = NULL;
+        int r = hn_ledger_get(ledger, adoption->request->uuid, &entry);
+
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        if (entry->state != HN_ENTRY_STARTED || entry->pid != adoption->pid ||
+            (entry->start_ticks && entry->start_ticks != adoption->start_ticks))
+                return 0;
+        for (size_t i = 0; i < entry->placement->n_promises; i++) {
+                const struct hn_promise *promise = &entry->placement->promises[i];
+
+                if (promise->page_kib == page_kib)
+                        hn_scene_credit_pages(scene, promise->node, page_kib, promise->memory_kib);
+        }
+        return 0;
+}
+
+/* Nobody counts those as free, and the kernel tells only where somebody turned the hugetlb controller on, as systemd
+ * and libvirt do not. */
+static int credit_own_pages(struct hn_scene *scene, const struct hn_adoption *adoption, struct hn_ledger *ledger)
+{
+        const struct hn_host *host = scene->host;
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && host->n_nodes && i < host->nodes[0].n_pools; i++) {
+                uint64_t page_kib = host->nodes[0].pools[i].page_kib;
+                HN_RESIDENT struct hn_resident own = { 0 };
+
+                r = adoption->cgroup ? hn_resident_add_huge(adoption->root, adoption->cgroup->scope, page_kib, &own)
+                                     : -ENOENT;
+                if (r < 0 && r != -ENOMEM)
+                        r = credit_promised(scene, adoption, ledger, page_kib);
+                else
+                        for (unsigned node = 0; node < own.n_nodes; node++)
+                                hn_scene_credit_pages(scene, node, page_kib, hn_resident_kib(&own, node));
+        }
+        return r;
+}
+
 int hn_adopt_scene(const struct hn_adoption *adoption, struct hn_ledger *ledger, const struct hn_resident *resident,
                    struct hn_scene **ret)
 {
@@ -87,7 +130,10 @@ int hn_adopt_scene(const struct hn_adoption *adoption, struct hn_ledger *ledger,
         if (r < 0)
                 return r;
         credit_own(scene, resident);
-        r = hn_scene_add_ledger(scene, adoption->root, ledger, adoption->request->uuid);
+        if (source.with_pools)
+                r = credit_own_pages(scene, adoption, ledger);
+        if (r >= 0)
+                r = hn_scene_add_ledger(scene, adoption->root, ledger, adoption->request->uuid);
         if (r >= 0)
                 *ret = HN_TAKE(scene);
         return r;

@@ -35,15 +35,16 @@ static void set_free(struct hn_node *node, const struct hn_credit *credit)
         node->free_kib = credit->measured_kib + (credit->held_kib < used_kib ? credit->held_kib : used_kib);
 }
 
-/* Huge pages are taken as a guest starts. */
-static void credit_pages(struct hn_scene *scene, const struct hn_promise *promise, size_t at)
+void hn_scene_credit_pages(struct hn_scene *scene, unsigned node, uint64_t page_kib, uint64_t memory_kib)
 {
-        for (size_t i = 0; i < scene->host->nodes[at].n_pools; i++) {
+        int at = hn_host_at(scene->host, node);
+
+        for (size_t i = 0; at >= 0 && i < scene->host->nodes[at].n_pools; i++) {
                 struct hn_pool *pool = &scene->host->nodes[at].pools[i];
 
-                if (pool->page_kib != promise->page_kib)
+                if (pool->page_kib != page_kib)
                         continue;
-                pool->free_pages += promise->memory_kib / promise->page_kib;
+                pool->free_pages = hn_add(pool->free_pages, memory_kib / page_kib);
                 if (pool->free_pages > pool->total_pages)
                         pool->free_pages = pool->total_pages;
         }
@@ -55,11 +56,10 @@ static void credit_entry(struct hn_scene *scene, const struct hn_placement *plac
                 const struct hn_promise *promise = &placement->promises[i];
                 int at = hn_host_at(scene->host, promise->node);
 
-                if (at < 0)
-                        continue;
+                /* Huge pages are taken as a guest starts. */
                 if (promise->page_kib)
-                        credit_pages(scene, promise, (size_t) at);
-                else if (scene->credits)
+                        hn_scene_credit_pages(scene, promise->node, promise->page_kib, promise->memory_kib);
+                else if (at >= 0 && scene->credits)
                         scene->credits[at].held_kib = hn_add(scene->credits[at].held_kib, promise->memory_kib);
         }
 }

@@ -49,6 +49,10 @@ int hn_scene_open(const struct hn_root *root, const struct hn_scene_source *sour
 int hn_scene_add_ledger(struct hn_scene *scene, const struct hn_root *root, struct hn_ledger *ledger,
                         const char *except_uuid);
 
+/* Counts huge pages that a guest has taken already as free: as many as that memory takes, and never more than the pool
+ * has.  Those of the ledger's guests are counted already. */
+void hn_scene_credit_pages(struct hn_scene *scene, unsigned node, uint64_t page_kib, uint64_t memory_kib);
+
 /* Decides (`situation` is the scene's, or one with fewer placements).  A file per guest tells what it really
  * holds, too much to read at every start: it is read for the guests on the chosen nodes only, and where that leaves
  * less than the headroom there, the decision is made again.  So memory that a running guest was promised and has

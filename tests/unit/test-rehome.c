@@ -295,6 +295,70 @@ static void where_there_is_no_home_it_waits_for_room(void **state)
         assert_runs_on(kept, home(kept));
 }
 
+/* One vCPU and one page of 1 GiB, there as everywhere the only one: on CPU 4 of node 2, which then goes. */
+static void settle_in_a_page(struct kept *kept)
+{
+        HN_ENTRY struct hn_entry *entry = NULL;
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+
+        free(kept->xml);
+        kept->xml = strdup("<domain type='kvm' id='7'><name>web</name><uuid>" UUID_A "</uuid><memory>1048576</memory>"
+                           "<vcpu>1</vcpu><memoryBacking><hugepages/></memoryBacking></domain>");
+        for (unsigned node = 0; node < 4; node++) {
+                char path[128];
+
+                (void) snprintf(path, sizeof path, NODE "/node%u/hugepages/hugepages-1048576kB/free_hugepages", node);
+                tree_put(&kept->tree, path, "0\n");
+        }
+        kept_put_entry(kept, HN_ENTRY_STARTED, true);
+        entry = kept_entry(kept);
+        entry->placement->promises[0].page_kib = 1048576;
+        hwloc_bitmap_only(entry->placement->cells[0].vcpus, 0);
+        hwloc_bitmap_only(entry->placement->cells[0].cpus, 4);
+        hwloc_bitmap_only(entry->placement->emulator_cpus, 4);
+        assert_int_equal(hn_ledger_open(&kept->tree.root, NULL, &ledger), 0);
+        assert_int_equal(hn_ledger_lock(ledger, 0), 0);
+        assert_int_equal(hn_ledger_put(ledger, entry, NULL), 0);
+        hn_ledger_unlock(ledger);
+        put_online(kept, "0-3,5-7\n", "4\n", "5\n");
+}
+
+static void its_own_huge_pages_are_room_for_it(void **state)
+{
+        struct kept *kept = *state;
+
+        settle_in_a_page(kept);
+        assert_true(hn_keeper_look_at_host(kept->keeper));
+        hn_keeper_look(kept->keeper, UUID_A);
+        assert_int_equal(home(kept), 2);
+        assert_list_file(&kept->tree, THREADS "/vcpu0/cpuset.cpus", "5");
+        assert_false(tree_file_has(&kept->tree, JOURNAL, "no room"));
+}
+
+static void they_are_where_the_kernel_has_them(void **state)
+{
+        struct kept *kept = *state;
+
+        settle_in_a_page(kept);
+        tree_put(&kept->tree, GUEST_SCOPE(WEB_UNIT) "/hugetlb.1GB.numa_stat", "total=1073741824 N0=0 N1=0 N2=0 "
+                                                                             "N3=1073741824\n");
+        assert_true(hn_keeper_look_at_host(kept->keeper));
+        hn_keeper_look(kept->keeper, UUID_A);
+        assert_int_equal(home(kept), 3);
+        assert_list_file(&kept->tree, THREADS "/vcpu0/cpuset.cpus", "6-7");
+}
+
+static void pages_that_it_has_not_are_none(void **state)
+{
+        struct kept *kept = *state;
+
+        settle_in_a_page(kept);
+        tree_put(&kept->tree, GUEST_SCOPE(WEB_UNIT) "/hugetlb.1GB.numa_stat", "total=0 N0=0 N1=0 N2=0 N3=0\n");
+        assert_true(hn_keeper_look_at_host(kept->keeper));
+        hn_keeper_look(kept->keeper, UUID_A);
+        assert_true(tree_file_has(&kept->tree, JOURNAL, "no room"));
+}
+
 static void put_unmanaged(struct kept *kept, const char *reason)
 {
         HN_ENTRY struct hn_entry *entry = NULL;
@@ -434,6 +498,9 @@ int main(void)
                 TEST(one_that_was_given_back_is_not_widened),
                 TEST(bound_memory_is_not_rebound),
                 TEST(where_there_is_no_home_it_waits_for_room),
+                TEST(its_own_huge_pages_are_room_for_it),
+                TEST(they_are_where_the_kernel_has_them),
+                TEST(pages_that_it_has_not_are_none),
                 TEST(one_without_a_place_is_placed_when_there_is_room),
                 TEST(it_is_not_tried_again_within_the_minute),
                 TEST(room_is_looked_for_when_the_daemon_starts),
