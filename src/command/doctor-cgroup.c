@@ -12,16 +12,6 @@
 #define SLICE CGROUP "/machine.slice"
 #define CHECK "cgroup"
 
-static bool has_word(const char *list, const char *word)
-{
-        size_t length = strlen(word);
-
-        for (const char *p = list; (p = strstr(p, word)); p += length)
-                if ((p == list || p[-1] == ' ') && (p[length] == ' ' || p[length] == '\0'))
-                        return true;
-        return false;
-}
-
 /* The controllers that a file lists; "" where it can't be read. */
 static int read_list(const struct hn_root *root, const char *path, char **ret)
 {
@@ -59,14 +49,14 @@ static int check_slice(const struct hn_patient *patient, const char *controller,
         if (read_list(patient->root, SLICE "/cgroup.controllers", &here) < 0 ||
             read_list(patient->root, SLICE "/cgroup.subtree_control", &below) < 0)
                 return -ENOMEM;
-        if (has_word(here, controller) && has_word(below, controller))
+        if (hn_text_has_word(here, controller) && hn_text_has_word(below, controller))
                 return hn_find(findings, HN_LEVEL_OK, CHECK, NULL, NULL,
                                "the %s controller is on for guests in machine.slice", controller);
         nodes = hn_doctor_line(patient->root, "/sys/devices/system/node/online");
         mend = hn_text_print("systemctl set-property machine.slice %s=%s", property,
                              *property == 'A' ? (nodes ? nodes : "0") : "yes");
         return !mend ? -ENOMEM : hn_find(findings, level, CHECK, means, mend, "the %s controller is off %s machine.slice",
-                                         controller, has_word(here, controller) ? "below" : "for");
+                                         controller, hn_text_has_word(here, controller) ? "below" : "for");
 }
 
 #define CPUSET_MEANS "Guests can't be confined to CPUs or memory nodes: placements do not come into force."
@@ -75,7 +65,7 @@ static int check_slice(const struct hn_patient *patient, const char *controller,
 static int check_controller(const struct hn_patient *patient, const char *all, const char *controller,
                             const char *means, enum hn_level level, struct hn_findings *findings)
 {
-        if (!has_word(all, controller))
+        if (!hn_text_has_word(all, controller))
                 return hn_find(findings, level, CHECK, means,
                                "take cgroup_disable= out of the kernel command line, unmount cgroup v1 hierarchies that hold it, "
                                "and reboot",

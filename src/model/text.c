@@ -68,3 +68,13 @@ char *hn_text_nodes(hwloc_const_bitmap_t nodes)
                 return strdup("no node");
         return hn_text_print("%s %s", hn_idset_count(nodes) == 1 ? "node" : "nodes", list);
 }
+
+bool hn_text_has_word(const char *list, const char *word)
+{
+        size_t length = strlen(word);
+
+        for (const char *p = list; (p = strstr(p, word)); p += length)
+                if ((p == list || p[-1] == ' ') && (p[length] == ' ' || p[length] == '\0'))
+                        return true;
+        return false;
+}

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "model/idset.h"
@@ -23,3 +24,6 @@ const char *hn_text_size(uint64_t kib, char *buffer);
 
 /* "node 2" or "nodes 0-1".  The caller frees; NULL without memory. */
 char *hn_text_nodes(hwloc_const_bitmap_t nodes);
+
+/* Is the word in a list with single blanks between ("cpu io memory")? */
+bool hn_text_has_word(const char *list, const char *word);

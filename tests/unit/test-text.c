@@ -35,12 +35,25 @@ static void adds_a_text_to_itself(void **state)
         assert_string_equal(text, "x; x");
 }
 
+static void finds_whole_words_only(void **state)
+{
+        (void) state;
+
+        assert_true(hn_text_has_word("cpuset", "cpuset"));
+        assert_true(hn_text_has_word("cpu io cpuset", "cpuset"));
+        assert_true(hn_text_has_word("cpuset2 mycpuset cpuset io", "cpuset"));
+        assert_false(hn_text_has_word("cpuset2 mycpuset", "cpuset"));
+        assert_false(hn_text_has_word("cpuset io", "cpu"));
+        assert_false(hn_text_has_word("", "cpuset"));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(prints_into_memory),
                 cmocka_unit_test(puts_a_semicolon_between_pieces),
                 cmocka_unit_test(adds_a_text_to_itself),
+                cmocka_unit_test(finds_whole_words_only),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
