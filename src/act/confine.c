@@ -18,13 +18,14 @@ int hn_confine(const struct hn_root *root, const struct hn_guest_cgroup *cgroup,
         HN_GROUPS struct hn_groups *groups = NULL;
         HN_ACTIONS struct hn_actions actions = { 0 };
         struct hn_done done = { 0 };
+        const struct hn_cgroup_io io = hn_cgroup_files(root);
         int r = hn_groups_read(root, cgroup->scope, cgroup->threads, &groups);
 
         if (r >= 0)
                 r = hn_keep_plan(groups, placement, request, &circumstances, &actions);
         if (r < 0)
                 return r;
-        hn_actions_do(root, NULL, cgroup, &actions, 0, &done);
+        hn_actions_do(&io, NULL, cgroup, &actions, 0, &done);
         *ret = (struct hn_confined) {
                 .threads = actions.right + done.groups,
                 .users = actions.users,

@@ -4,8 +4,8 @@
  */
 #pragma once
 
+#include "act/cgroup-io.h"
 #include "model/placement.h"
-#include "model/root.h"
 
 /* Where a running guest's cgroups are ("/sys/fs/cgroup/machine.slice/machine-….scope"), found by its QEMU's
  * /proc/PID/cgroup: with or without systemd, with or without the `libvirt` level, in any partition.
@@ -28,15 +28,15 @@ HN_DEFINE_CLEANUP(struct hn_guest_cgroup *, hn_guest_cgroup_free, hn_cleanup_gue
  * writes a full one), or CPUs that the host has not or a sibling's partition owns; -ENOSPC: conflicts with
  * parent or child; -EREMOTEIO: written, but what is in force is not the asked set as far as the parent has
  * it. */
-int hn_cpuset_set_cpus(const struct hn_root *root, const char *dir, hwloc_const_bitmap_t cpus);
+int hn_cpuset_set_cpus(const struct hn_cgroup_io *io, const char *dir, hwloc_const_bitmap_t cpus);
 
 /* Makes DIR's own cpuset.cpus confine nothing: writes what the parent has in force, as a full list, unless
  * it holds all that already (DESIGN facts 4 and 13: clearing may be refused).  Errors as above; no
  * controller there is success. */
-int hn_cpuset_open(const struct hn_root *root, const char *dir);
+int hn_cpuset_open(const struct hn_cgroup_io *io, const char *dir);
 
 /* Reads a set from DIR/FILE ("cpuset.mems.effective"); the caller frees.  -ENOENT, -EINVAL, -ERANGE. */
-int hn_cpuset_get(const struct hn_root *root, const char *dir, const char *file, hwloc_bitmap_t *ret);
+int hn_cpuset_get(const struct hn_cgroup_io *io, const char *dir, const char *file, hwloc_bitmap_t *ret);
 
 /* Every CPU and every memory node that this host can come to have; NULL where the kernel does not say.  A cpuset that
  * holds them all confines nothing, whatever is plugged later. */

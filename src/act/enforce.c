@@ -55,13 +55,14 @@ static void say_confined(const struct hn_confined *confined, char **text)
 
 static int confine(const struct hn_enforced *enforced, int pid, struct hn_confined *ret, char **text)
 {
+        const struct hn_cgroup_io io = hn_cgroup_files(enforced->root);
         HN_GUEST_CGROUP struct hn_guest_cgroup *cgroup = NULL;
         int r = hn_guest_cgroup_find(enforced->root, pid, &cgroup);
 
         if (r >= 0 && enforced->placement)
                 r = hn_confine(enforced->root, cgroup, enforced->placement, enforced->request, ret);
         else if (r >= 0 && cgroup->by_systemd)
-                r = hn_cpuset_open(enforced->root, cgroup->scope);
+                r = hn_cpuset_open(&io, cgroup->scope);
         if (r < 0)
                 (void) hn_text_add(text, "CPUs not confined: %s", strerror(-r));
         else if (enforced->placement)

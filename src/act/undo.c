@@ -4,7 +4,7 @@
 #include "act/actions.h"
 #include "act/scope.h"
 
-int hn_undo_running(const struct hn_root *root, struct hn_systemd *systemd, const struct hn_request *request, int pid,
+int hn_undo_running(const struct hn_cgroup_io *io, struct hn_systemd *systemd, const struct hn_request *request, int pid,
                     uint64_t wait_us, struct hn_undone *ret)
 {
         HN_BITMAP hwloc_bitmap_t all_cpus = NULL, all_nodes = NULL;
@@ -12,23 +12,23 @@ int hn_undo_running(const struct hn_root *root, struct hn_systemd *systemd, cons
         HN_GROUPS struct hn_groups *groups = NULL;
         HN_ACTIONS struct hn_actions actions = { 0 };
         struct hn_done done = { 0 };
-        int r = hn_guest_cgroup_find(root, pid, &cgroup);
+        int r = hn_guest_cgroup_find(io->root, pid, &cgroup);
 
         if (r >= 0)
-                r = hn_groups_read(root, cgroup->scope, cgroup->threads, &groups);
+                r = hn_groups_read(io->root, cgroup->scope, cgroup->threads, &groups);
         if (r < 0)
                 return r;
-        hn_possible_read(root, &all_cpus, &all_nodes);
+        hn_possible_read(io->root, &all_cpus, &all_nodes);
         const struct hn_circumstances circumstances = {
                 .way = cgroup->by_systemd ? HN_SCOPE_UNIT : HN_SCOPE_LEFT,
-                .dropin = cgroup->by_systemd && hn_dropin_exists(root, hn_guest_cgroup_unit(cgroup)),
+                .dropin = cgroup->by_systemd && hn_dropin_exists(io->root, hn_guest_cgroup_unit(cgroup)),
                 .all_cpus = all_cpus,
                 .all_nodes = all_nodes,
         };
         r = hn_undo_plan(groups, request, &circumstances, &actions);
         if (r < 0)
                 return r;
-        hn_actions_do(root, systemd, cgroup, &actions, wait_us, &done);
+        hn_actions_do(io, systemd, cgroup, &actions, wait_us, &done);
         *ret = (struct hn_undone) {
                 .users = actions.users,
                 .failed = actions.unreadable + done.failed,

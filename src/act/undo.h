@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "act/cgroup-io.h"
 #include "act/unit.h"
 #include "model/domain.h"
 
@@ -16,5 +17,5 @@ struct hn_undone {
 
 /* `request` is the live XML's.  The ledger is the caller's business: to be told first, or whoever reads it confines
  * the guest again.  Goes on after a failure.  -ENOENT: no such guest, or without cgroups of its own; -ENOMEM. */
-int hn_undo_running(const struct hn_root *root, struct hn_systemd *systemd, const struct hn_request *request, int pid,
+int hn_undo_running(const struct hn_cgroup_io *io, struct hn_systemd *systemd, const struct hn_request *request, int pid,
                     uint64_t wait_us, struct hn_undone *ret);

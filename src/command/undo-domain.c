@@ -147,7 +147,7 @@ static int tell_ledger(const struct hn_undo *undo, struct guest *guest, struct h
 static void give_back(const struct hn_undo *undo, const struct guest *guest, struct hn_undo_domain *domain)
 {
         struct hn_undone undone = { 0 };
-        int r = hn_undo_running(undo->root, undo->systemd, guest->request, guest->pid, UNIT_WAIT_US, &undone);
+        int r = hn_undo_running(&undo->io, undo->systemd, guest->request, guest->pid, UNIT_WAIT_US, &undone);
 
         domain->running = r < 0 || undone.failed ? HN_UNDO_FAILED : HN_UNDO_DONE;
         if (r < 0)

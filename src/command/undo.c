@@ -113,6 +113,7 @@ static int run(const struct wish *wish)
                 return hn_complain("%s: %s", getenv("HOMENODE_ROOT") ? getenv("HOMENODE_ROOT") : "/", strerror(-r));
         if (root.host && geteuid() != 0)
                 return hn_complain("undo changes cgroups and definitions: needs root");
+        undo.io = hn_cgroup_files(&root);
         r = hn_ledger_open(&root, NULL, &undo.ledger);
         if (r < 0)
                 return hn_complain("/run/homenode: %s", strerror(-r));

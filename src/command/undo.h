@@ -8,12 +8,14 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
+#include "act/cgroup-io.h"
 #include "act/libvirt.h"
 #include "act/unit.h"
 #include "store/ledger.h"
 
 struct hn_undo {
         const struct hn_root *root;
+        struct hn_cgroup_io io;
         virConnectPtr libvirt;    /* NULL: it can't be reached … */
         char *libvirt_fault;      /* … because of this */
         struct hn_ledger *ledger;

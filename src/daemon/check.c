@@ -12,7 +12,6 @@
 #include "store/copies.h"
 #include "store/living.h"
 
-#define CGROUP "/sys/fs/cgroup"
 #define STATUS_LIMIT (64u << 10)
 
 HN_PRINTF(3, 4)
@@ -67,47 +66,39 @@ static int check_capabilities(const struct hn_root *root, struct hn_lacks *lacks
 
 /* ---- cgroups */
 
-static bool has_word(const char *text, const char *word)
-{
-        size_t length = strlen(word);
-
-        for (const char *p = strstr(text, word); p; p = strstr(p + 1, word))
-                if ((p == text || p[-1] == ' ') && (p[length] == ' ' || p[length] == '\0'))
-                        return true;
-        return false;
-}
-
-static int check_controller(const struct hn_root *root, const char *file, struct hn_lacks *lacks)
-{
-        HN_FREE char *line = NULL;
-        int r = hn_root_read_line(root, &line, "%s", file);
-
-        if (r == -ENOMEM)
-                return r;
-        if (r < 0 || has_word(line, "cpuset"))
-                return 0;
-        return add(lacks, "guests can't be confined to CPUs and nodes", "controller cpuset in %s", file);
-}
+#define CPUSET_MATTERS "guests can't be confined to CPUs and nodes"
 
 /* systemd gives machine.slice its controllers when the first guest comes, which asks for them. */
 static int check_slice(const struct hn_root *root, struct hn_lacks *lacks)
 {
+        static const char path[] = HN_CGROUP_MOUNT "/machine.slice/cgroup.controllers";
         HN_LIVING struct hn_living living = { .proc = -1 };
+        HN_FREE char *line = NULL;
         int r = hn_living_read(root, &living);
 
-        return r < 0 || living.n_scopes == 0 ? r
-               : check_controller(root, CGROUP "/machine.slice/cgroup.controllers", lacks);
+        if (r < 0 || living.n_scopes == 0)
+                return r;
+        r = hn_root_read_line(root, &line, "%s", path);
+        if (r == -ENOMEM)
+                return r;
+        return r < 0 || hn_text_has_word(line, "cpuset") ? 0 : add(lacks, CPUSET_MATTERS, "controller cpuset in %s", path);
 }
 
-static int check_cgroups(const struct hn_root *root, struct hn_lacks *lacks)
+static int check_cgroups(const struct hn_cgroup_io *io, struct hn_lacks *lacks)
 {
-        int r;
+        HN_FREE char *mount = NULL;
+        int r = io->where(io, &mount);
 
-        if (!hn_root_exists(root, CGROUP "/cgroup.controllers"))
-                return add(lacks, "guests can't be confined to CPUs and nodes",
-                           "the unified control group hierarchy (cgroup v2) on " CGROUP);
-        r = check_controller(root, CGROUP "/cgroup.controllers", lacks);
-        return r < 0 ? r : check_slice(root, lacks);
+        if (r == -ENOMEM)
+                return r;
+        if (!hn_root_exists(io->root, HN_CGROUP_MOUNT "/cgroup.controllers"))
+                r = add(lacks, CPUSET_MATTERS, "the unified control group hierarchy (cgroup v2) on " HN_CGROUP_MOUNT);
+        else if (r < 0 || strcmp(mount, HN_CGROUP_MOUNT) != 0)
+                r = add(lacks, CPUSET_MATTERS, "controller cpuset in " HN_CGROUP_MOUNT "/cgroup.controllers%s%s",
+                        mount ? "; it is on " : "", mount ? mount : "");
+        else
+                r = check_slice(io->root, lacks);
+        return r;
 }
 
 /* ---- others on this host, and folders */
@@ -137,19 +128,19 @@ static int check_folder(const struct hn_root *root, const char *path, const char
         return r < 0 ? add(lacks, consequence, "writing to %s (%s)", path, strerror(-r)) : 0;
 }
 
-int hn_check_host(const struct hn_root *root, struct hn_lacks *ret)
+int hn_check_host(const struct hn_cgroup_io *io, struct hn_lacks *ret)
 {
         HN_LACKS struct hn_lacks lacks = { 0 };
-        int r = check_capabilities(root, &lacks);
+        int r = check_capabilities(io->root, &lacks);
 
         if (r >= 0)
-                r = check_cgroups(root, &lacks);
+                r = check_cgroups(io, &lacks);
         if (r >= 0)
-                r = check_others(root, &lacks);
+                r = check_others(io->root, &lacks);
         if (r >= 0)
-                r = check_folder(root, "/run/homenode", "placements can't be recorded", &lacks);
+                r = check_folder(io->root, "/run/homenode", "placements can't be recorded", &lacks);
         if (r >= 0)
-                r = check_folder(root, HN_COPIES_FOLDER, "definitions are not rewritten", &lacks);
+                r = check_folder(io->root, HN_COPIES_FOLDER, "definitions are not rewritten", &lacks);
         if (r < 0)
                 return r;
         *ret = lacks;

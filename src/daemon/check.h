@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "model/root.h"
+#include "act/cgroup-io.h"
 
 struct hn_lack {
         const char *consequence; /* what does not work */
@@ -18,6 +18,6 @@ struct hn_lacks {
 
 /* Capabilities of this process, cgroup v2 and its cpuset controller on the levels above guests, libvirt's socket,
  * systemd, homenode's folders.  -ENOMEM.  Cleared with hn_lacks_clear. */
-int hn_check_host(const struct hn_root *root, struct hn_lacks *ret);
+int hn_check_host(const struct hn_cgroup_io *io, struct hn_lacks *ret);
 void hn_lacks_clear(struct hn_lacks *lacks);
 #define HN_LACKS HN_CLEANUP(hn_lacks_clear)

@@ -15,13 +15,13 @@
 #define DEFINITION_MATTERS (HN_LOOK_DEFINITION | HN_LOOK_ADDED | HN_LOOK_UPDATED | HN_LOOK_UNDEFINED)
 #define RENEWAL_LEAST_S 10u /* renew_seconds=0: they need not wait; but looking costs reading each definition */
 
-static int tell_lacks(const struct hn_root *root)
+static int tell_lacks(const struct hn_cgroup_io *io)
 {
         HN_LACKS struct hn_lacks lacks = { 0 };
-        int r = hn_check_host(root, &lacks);
+        int r = hn_check_host(io, &lacks);
 
         for (size_t i = 0; r >= 0 && i < lacks.n; i++)
-                hn_journal(root, LOG_WARNING, HN_DAEMON_IDENTIFIER, NULL, NULL, "missing: %s: %s",
+                hn_journal(io->root, LOG_WARNING, HN_DAEMON_IDENTIFIER, NULL, NULL, "missing: %s: %s",
                            lacks.lacks[i].what, lacks.lacks[i].consequence);
         return r;
 }
@@ -127,7 +127,9 @@ int hn_daemon_open(struct hn_daemon *ret)
         if (r >= 0)
                 r = hn_loop_open(on_signal, ret, &ret->loop);
         if (r >= 0)
-                r = tell_lacks(&ret->root);
+                ret->io = hn_cgroup_files(&ret->root);
+        if (r >= 0)
+                r = tell_lacks(&ret->io);
         if (r >= 0)
                 load_policy(&ret->root, true, &policy);
         if (r >= 0)
@@ -136,7 +138,7 @@ int hn_daemon_open(struct hn_daemon *ret)
                 r = hn_connection_new(&ret->root, ret->work, &source, &ret->connection);
         /* Of a domain that both are called for, what runs comes first. */
         if (r >= 0)
-                r = hn_keeping_new(&ret->root, ret->work, ret->connection, &ret->keeping);
+                r = hn_keeping_new(&ret->io, ret->work, ret->connection, &ret->keeping);
         if (r >= 0)
                 r = open_definitions(ret);
         return r;

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "act/cgroup-io.h"
 #include "daemon/connection.h"
 #include "daemon/define.h"
 #include "daemon/keeping.h"
@@ -11,6 +12,7 @@
 
 struct hn_daemon {
         struct hn_root root;
+        struct hn_cgroup_io io;
         struct hn_loop *loop;
         struct hn_work *work;
         struct hn_connection *connection;

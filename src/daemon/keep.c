@@ -121,7 +121,7 @@ static void do_actions(struct hn_keeper *keeper, struct hn_guest *guest, const s
 {
         struct hn_done done = { 0 };
 
-        hn_actions_do(keeper->root, keeper->systemd, guest->cgroup, actions, HN_UNIT_WAIT_US, &done);
+        hn_actions_do(keeper->io, keeper->systemd, guest->cgroup, actions, HN_UNIT_WAIT_US, &done);
         if (done.failed && !guest->failure_told)
                 tell(keeper, guest, "%u of %zu changes failed: %s", done.failed, actions->n,
                      done.error == -ENOSPC ? "conflicts with the cpuset above or below" : strerror(-done.error));

@@ -14,6 +14,7 @@
 
 struct hn_keeper {
         const struct hn_root *root;
+        const struct hn_cgroup_io *io;
         struct hn_running_door door;
         struct hn_systemd *systemd;
         struct hn_watch *watch;

@@ -18,7 +18,7 @@
 #define LATER_MS 5000u          /* somebody holds the ledger's lock */
 #define SETTLE_MS 300u          /* libvirt sets sets to everything and back within a second at hotplug */
 
-int hn_keeper_new(const struct hn_root *root, const struct hn_running_door *door, const char *bus_address,
+int hn_keeper_new(const struct hn_cgroup_io *io, const struct hn_running_door *door, const char *bus_address,
                   struct hn_keeper **ret)
 {
         HN_KEEPER struct hn_keeper *keeper = calloc(1, sizeof *keeper);
@@ -26,12 +26,13 @@ int hn_keeper_new(const struct hn_root *root, const struct hn_running_door *door
 
         if (!keeper)
                 return -ENOMEM;
-        keeper->root = root;
+        keeper->io = io;
+        keeper->root = io->root;
         keeper->door = *door;
-        hn_possible_read(root, &keeper->all_cpus, &keeper->all_nodes);
-        r = hn_systemd_new(root, bus_address, &keeper->systemd);
+        hn_possible_read(io->root, &keeper->all_cpus, &keeper->all_nodes);
+        r = hn_systemd_new(io->root, bus_address, &keeper->systemd);
         if (r >= 0)
-                r = hn_watch_new(root, &keeper->watch);
+                r = hn_watch_new(io->root, &keeper->watch);
         if (r < 0)
                 return r;
         *ret = HN_TAKE(keeper);
@@ -128,7 +129,7 @@ static void give_back(const struct hn_keeper *keeper, struct hn_guest *guest)
         }
         hn_ledger_unlock(ledger);
         guest->entry->managed = false;
-        r = hn_undo_running(keeper->root, keeper->systemd, guest->request, guest->pid, HN_UNIT_WAIT_US, &undone);
+        r = hn_undo_running(keeper->io, keeper->systemd, guest->request, guest->pid, HN_UNIT_WAIT_US, &undone);
         if (r >= 0)
                 r = undone.error;
         tell(keeper, r < 0 ? LOG_WARNING : LOG_INFO, guest->request->name, "opted out: given back to libvirt%s%s%s",
@@ -195,7 +196,7 @@ static void yield_to_undo(const struct hn_keeper *keeper, const struct hn_guest 
         struct hn_undone undone = { 0 };
 
         if (read_entry(keeper, guest->uuid, &entry) >= 0 && hn_keeper_is_its(entry, guest) && !entry->managed)
-                (void) hn_undo_running(keeper->root, keeper->systemd, guest->request, guest->pid, HN_UNIT_WAIT_US,
+                (void) hn_undo_running(keeper->io, keeper->systemd, guest->request, guest->pid, HN_UNIT_WAIT_US,
                                        &undone);
 }
 

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "act/cgroup-io.h"
 #include "act/unit.h"
 #include "daemon/guests.h"
 
@@ -23,8 +24,8 @@ struct hn_running_door {
 
 struct hn_keeper;
 
-/* `root` must outlive it.  `bus_address` as for hn_systemd_new.  -ENOMEM and those of inotify. */
-int hn_keeper_new(const struct hn_root *root, const struct hn_running_door *door, const char *bus_address,
+/* `io` and its root must outlive it.  `bus_address` as for hn_systemd_new.  -ENOMEM and those of inotify. */
+int hn_keeper_new(const struct hn_cgroup_io *io, const struct hn_running_door *door, const char *bus_address,
                   struct hn_keeper **ret);
 void hn_keeper_free(struct hn_keeper *keeper);
 HN_DEFINE_CLEANUP(struct hn_keeper *, hn_keeper_free, hn_cleanup_keeper)

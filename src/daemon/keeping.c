@@ -87,7 +87,7 @@ static void prepare_starts(const struct hn_root *root, struct hn_keeper *keeper)
         (void) hn_systemd_version(root, VERSION_WAIT_US, &version);
 }
 
-int hn_keeping_new(const struct hn_root *root, struct hn_work *work, struct hn_connection *connection,
+int hn_keeping_new(const struct hn_cgroup_io *io, struct hn_work *work, struct hn_connection *connection,
                    struct hn_keeping **ret)
 {
         HN_KEEPING struct hn_keeping *keeping = calloc(1, sizeof *keeping);
@@ -98,7 +98,7 @@ int hn_keeping_new(const struct hn_root *root, struct hn_work *work, struct hn_c
                 return -ENOMEM;
         keeping->work = work;
         keeping->connection = connection;
-        r = hn_keeper_new(root, &door, NULL, &keeping->keeper);
+        r = hn_keeper_new(io, &door, NULL, &keeping->keeper);
         if (r >= 0)
                 r = hn_timer_new(on_sweep, keeping, &keeping->sweep);
         if (r >= 0)
@@ -107,7 +107,7 @@ int hn_keeping_new(const struct hn_root *root, struct hn_work *work, struct hn_c
                 r = hn_work_subscribe(work, HN_LOOK_RUNNING | HN_LOOK_GONE | HN_LOOK_HOST, on_work, keeping);
         if (r < 0)
                 return r;
-        prepare_starts(root, keeping->keeper);
+        prepare_starts(io->root, keeping->keeper);
         hn_timer_every(keeping->sweep, HN_SWEEP_MS);
         *ret = HN_TAKE(keeping);
         return 0;

@@ -154,7 +154,7 @@ int main(void)
         for (unsigned i = 0; i < GUESTS; i++)
                 put_guest(&tree, &paths, ledger, i);
         hn_ledger_unlock(ledger);
-        assert_int_equal(hn_keeper_new(&tree.root, &door, NULL, &keeper), 0);
+        assert_int_equal(hn_keeper_new(&tree.files, &door, NULL, &keeper), 0);
         for (unsigned i = 0; i < GUESTS; i++) {
                 char uuid[64];
 

@@ -28,7 +28,7 @@ static void assert_lacks(const struct tree *tree, const char *what, const char *
 {
         HN_LACKS struct hn_lacks lacks = { 0 };
 
-        assert_int_equal(hn_check_host(&tree->root, &lacks), 0);
+        assert_int_equal(hn_check_host(&tree->files, &lacks), 0);
         assert_int_equal(lacks.n, what ? 1 : 0);
         if (!what)
                 return;

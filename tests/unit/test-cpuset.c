@@ -108,21 +108,21 @@ static void writes_a_set_only_where_it_differs(void **state)
         struct tree *tree = *state;
         HN_BITMAP hwloc_bitmap_t cpus = set_of("4-5,9"), others = set_of("4-5"), none = set_of("");
 
-        assert_int_equal(hn_cpuset_set_cpus(&tree->root, VCPU, cpus), -ENOENT);
+        assert_int_equal(hn_cpuset_set_cpus(&tree->files, VCPU, cpus), -ENOENT);
         tree_put(tree, VCPU "/cpuset.cpus", "9,4,5\n");
-        assert_int_equal(hn_cpuset_set_cpus(&tree->root, VCPU, cpus), 0);
+        assert_int_equal(hn_cpuset_set_cpus(&tree->files, VCPU, cpus), 0);
         assert_text(tree, VCPU "/cpuset.cpus", "9,4,5\n");
 
         tree_put(tree, VCPU "/cpuset.cpus", "\n");
-        assert_int_equal(hn_cpuset_set_cpus(&tree->root, VCPU, cpus), 0);
+        assert_int_equal(hn_cpuset_set_cpus(&tree->files, VCPU, cpus), 0);
         assert_text(tree, VCPU "/cpuset.cpus", "4-5,9");
-        assert_int_equal(hn_cpuset_set_cpus(&tree->root, VCPU, none), -EINVAL);
-        assert_int_equal(hn_cpuset_set_cpus(&tree->root, VCPU, NULL), -EINVAL);
+        assert_int_equal(hn_cpuset_set_cpus(&tree->files, VCPU, none), -EINVAL);
+        assert_int_equal(hn_cpuset_set_cpus(&tree->files, VCPU, NULL), -EINVAL);
         assert_text(tree, VCPU "/cpuset.cpus", "4-5,9");
 
         /* a text that is no set is written over by nobody */
         tree_put(tree, VCPU "/cpuset.cpus", "lots\n");
-        assert_int_equal(hn_cpuset_set_cpus(&tree->root, VCPU, others), -EINVAL);
+        assert_int_equal(hn_cpuset_set_cpus(&tree->files, VCPU, others), -EINVAL);
         assert_text(tree, VCPU "/cpuset.cpus", "lots\n");
 }
 
@@ -147,7 +147,7 @@ static void reads_back_what_is_in_force(void **state)
                 tree_put(tree, VCPU "/cpuset.cpus", "\n");
                 tree_put(tree, VCPU "/cpuset.cpus.effective", cases[i].effective);
                 tree_put(tree, SCOPE "/libvirt/cpuset.cpus.effective", cases[i].parents);
-                assert_int_equal(hn_cpuset_set_cpus(&tree->root, VCPU, cpus), cases[i].result);
+                assert_int_equal(hn_cpuset_set_cpus(&tree->files, VCPU, cpus), cases[i].result);
         }
 }
 
@@ -155,23 +155,23 @@ static void opens_a_scope_with_a_full_list(void **state)
 {
         struct tree *tree = *state;
 
-        assert_int_equal(hn_cpuset_open(&tree->root, SCOPE), 0);
+        assert_int_equal(hn_cpuset_open(&tree->files, SCOPE), 0);
         tree_put(tree, SLICE "/cpuset.cpus.effective", "0-7\n");
         tree_put(tree, SCOPE "/cpuset.cpus", "4-5\n");
-        assert_int_equal(hn_cpuset_open(&tree->root, SCOPE), 0);
+        assert_int_equal(hn_cpuset_open(&tree->files, SCOPE), 0);
         assert_text(tree, SCOPE "/cpuset.cpus", "0-7");
 
         /* more than the parent has, or none of its own: confines nothing */
         tree_put(tree, SCOPE "/cpuset.cpus", "0-63\n");
-        assert_int_equal(hn_cpuset_open(&tree->root, SCOPE), 0);
+        assert_int_equal(hn_cpuset_open(&tree->files, SCOPE), 0);
         assert_text(tree, SCOPE "/cpuset.cpus", "0-63\n");
         tree_put(tree, SCOPE "/cpuset.cpus", "\n");
-        assert_int_equal(hn_cpuset_open(&tree->root, SCOPE), 0);
+        assert_int_equal(hn_cpuset_open(&tree->files, SCOPE), 0);
         assert_text(tree, SCOPE "/cpuset.cpus", "\n");
 
         tree_put(tree, SCOPE "/cpuset.cpus", "4-5\n");
         tree_put(tree, SCOPE "/cpuset.cpus.effective", "4-5\n");
-        assert_int_equal(hn_cpuset_open(&tree->root, SCOPE), -EREMOTEIO);
+        assert_int_equal(hn_cpuset_open(&tree->files, SCOPE), -EREMOTEIO);
 }
 
 static void lists_threads(void **state)

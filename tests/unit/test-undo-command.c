@@ -87,6 +87,7 @@ static int set_up(void **state)
 
         scene = (struct scene) { .undo.root = &scene.tree.root };
         tree_make(&scene.tree);
+        scene.undo.io = scene.tree.files;
         host_tree_put(&scene.tree, 4, 2, 1);
         put_running(&scene.tree);
         assert_int_equal(hn_ledger_open(&scene.tree.root, NULL, &scene.undo.ledger), 0);

@@ -53,7 +53,7 @@ static struct hn_undone undo(struct tree *tree, const char *elements)
         struct hn_undone undone = { 0 };
 
         assert_int_equal(hn_systemd_new(&tree->root, NULL, &systemd), 0);
-        assert_int_equal(hn_undo_running(&tree->root, systemd, request, PID, 0, &undone), 0);
+        assert_int_equal(hn_undo_running(&tree->files, systemd, request, PID, 0, &undone), 0);
         return undone;
 }
 
@@ -111,7 +111,7 @@ static void a_guest_that_is_gone_is_told(void **state)
         struct hn_undone undone = { 0 };
 
         assert_int_equal(hn_systemd_new(&tree->root, NULL, &systemd), 0);
-        assert_int_equal(hn_undo_running(&tree->root, systemd, request, PID + 1, 0, &undone), -ENOENT);
+        assert_int_equal(hn_undo_running(&tree->files, systemd, request, PID + 1, 0, &undone), -ENOENT);
         assert_false(hn_root_exists(&tree->root, HN_UNITS_FILE));
 }
 

@@ -57,7 +57,7 @@ static void make(struct kept *kept)
         tree_put(&kept->tree, "/sys/devices/system/cpu/possible", "0-15\n");
         tree_put(&kept->tree, "/sys/devices/system/node/possible", "0-3\n");
         kept_set_xml(kept, "");
-        assert_int_equal(hn_keeper_new(&kept->tree.root, &door, NULL, &kept->keeper), 0);
+        assert_int_equal(hn_keeper_new(&kept->tree.files, &door, NULL, &kept->keeper), 0);
 }
 
 int kept_set_up(void **state)

@@ -13,6 +13,7 @@ void tree_make(struct tree *tree)
         assert_non_null(mkdtemp(tree->path));
         assert_int_equal(hn_root_open(tree->path, &tree->root), 0);
         assert_false(tree->root.host);
+        tree->files = hn_cgroup_files(&tree->root);
 }
 
 void tree_put(struct tree *tree, const char *path, const char *text)

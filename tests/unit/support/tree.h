@@ -4,11 +4,12 @@
  */
 #pragma once
 
-#include "model/root.h"
+#include "act/cgroup-io.h"
 
 struct tree {
         char path[256];
         struct hn_root root;
+        struct hn_cgroup_io files; /* its cgroups' values */
 };
 
 /* Makes an empty tree below $TMPDIR or /tmp and opens it as a (recorded) root. */

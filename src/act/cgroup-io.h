@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Values of the cpuset controller, in the way that a process has to them: by the files below its root, as the hook
+ * and whoever works on a recorded tree, or through libcgroup.
+ */
+#pragma once
+
+#include "model/root.h"
+
+#define HN_CGROUP_MOUNT "/sys/fs/cgroup"
+
+struct hn_cgroup_io {
+        const struct hn_root *root; /* must outlive it */
+
+        /* A value of a group, as written on the host ("/sys/fs/cgroup/machine.slice/…", "cpuset.cpus"); the caller
+         * frees.  The errors of open(2) and read(2); -EFBIG. */
+        int (*read)(const struct hn_cgroup_io *io, const char *group, const char *name, char **ret);
+        /* Writes this one value, which is a set, whatever is there.  The errors of open(2) and write(2): -ENOSPC:
+         * conflicts with parent or child; -EINVAL or -ERANGE: not on this host. */
+        int (*write)(const struct hn_cgroup_io *io, const char *group, const char *name, const char *value);
+        /* Where the hierarchy that has the controller enabled is mounted; the caller frees.  -ENOENT: none has. */
+        int (*where)(const struct hn_cgroup_io *io, char **ret);
+};
+
+/* By files. */
+struct hn_cgroup_io hn_cgroup_files(const struct hn_root *root);
