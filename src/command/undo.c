@@ -114,6 +114,7 @@ static int run(const struct wish *wish)
         if (root.host && geteuid() != 0)
                 return hn_complain("undo changes cgroups and definitions: needs root");
         undo.io = hn_cgroup_files(&root);
+        (void) hn_cgroup_use_library(&undo.io); /* by files, then */
         r = hn_ledger_open(&root, NULL, &undo.ledger);
         if (r < 0)
                 return hn_complain("/run/homenode: %s", strerror(-r));

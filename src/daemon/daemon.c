@@ -26,6 +26,18 @@ static int tell_lacks(const struct hn_cgroup_io *io)
         return r;
 }
 
+static int open_cgroups(const struct hn_root *root, struct hn_cgroup_io *ret)
+{
+        int r;
+
+        *ret = hn_cgroup_files(root);
+        r = hn_cgroup_use_library(ret);
+        if (r < 0)
+                hn_journal(root, LOG_WARNING, HN_DAEMON_IDENTIFIER, NULL, NULL,
+                           "libcgroup can't be used: %s: cpusets are read and written by their files", strerror(-r));
+        return tell_lacks(ret);
+}
+
 static void load_policy(const struct hn_root *root, bool say_faults, struct hn_policy *ret)
 {
         HN_FREE char *faults = NULL;
@@ -127,9 +139,7 @@ int hn_daemon_open(struct hn_daemon *ret)
         if (r >= 0)
                 r = hn_loop_open(on_signal, ret, &ret->loop);
         if (r >= 0)
-                ret->io = hn_cgroup_files(&ret->root);
-        if (r >= 0)
-                r = tell_lacks(&ret->io);
+                r = open_cgroups(&ret->root, &ret->io);
         if (r >= 0)
                 load_policy(&ret->root, true, &policy);
         if (r >= 0)

@@ -107,7 +107,14 @@ undo() {
 	assert_eq "$(sets_of one)" "$(sets_of twin)" 'what is in force after undo, and a restart of the daemon'
 }
 
-for step in hand_over follow pin steady still_pinned second_writer opt_out opt_in undo; do
+# The daemon has libcgroup, and no reason to do without.
+by_libcgroup() {
+	# shellcheck disable=SC2016
+	vm 'grep -q /libcgroup "/proc/$(pidof homenoded)/maps"' || fail 'homenoded has not loaded libcgroup'
+	assert_eq "$(vm 'journalctl -q -b -t homenoded | grep -c "libcgroup can"' || true)" 0 'lines about doing without libcgroup'
+}
+
+for step in by_libcgroup hand_over follow pin steady still_pinned second_writer opt_out opt_in undo; do
 	part $step
 	$step
 done
