@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "act/scope.h"
-#include "act/unit.h"
 #include "model/text.h"
 
 static int do_group(const struct hn_cgroup_io *io, const char *dir, hwloc_const_bitmap_t cpus)
@@ -37,8 +36,8 @@ static int do_threads(const struct hn_cgroup_io *io, const struct hn_guest_cgrou
         return r;
 }
 
-static int do_one(const struct hn_cgroup_io *io, struct hn_systemd *systemd, const struct hn_guest_cgroup *cgroup,
-                  const struct hn_action *action, uint64_t wait_us)
+static int do_one(const struct hn_cgroup_io *io, const struct hn_unit_setter *setter,
+                  const struct hn_guest_cgroup *cgroup, const struct hn_action *action)
 {
         switch (action->act) {
         case HN_ACT_GROUP:
@@ -47,8 +46,9 @@ static int do_one(const struct hn_cgroup_io *io, struct hn_systemd *systemd, con
         case HN_ACT_SCOPE:
                 return hn_cpuset_open(io, cgroup->scope);
         case HN_ACT_UNIT:
-                return systemd ? hn_unit_set(systemd, hn_guest_cgroup_unit(cgroup), action->cpus, action->nodes, wait_us)
-                               : -ENOTCONN;
+                return setter ? setter->set(setter->systemd, hn_guest_cgroup_unit(cgroup), action->cpus, action->nodes,
+                                            setter->wait_us)
+                              : -ENOTCONN;
         case HN_ACT_DROPIN:
                 return hn_dropin_remove(io->root, hn_guest_cgroup_unit(cgroup));
         default:
@@ -56,8 +56,8 @@ static int do_one(const struct hn_cgroup_io *io, struct hn_systemd *systemd, con
         }
 }
 
-void hn_actions_do(const struct hn_cgroup_io *io, struct hn_systemd *systemd, const struct hn_guest_cgroup *cgroup,
-                   const struct hn_actions *actions, uint64_t wait_us, struct hn_done *ret)
+void hn_actions_do(const struct hn_cgroup_io *io, const struct hn_unit_setter *setter,
+                   const struct hn_guest_cgroup *cgroup, const struct hn_actions *actions, struct hn_done *ret)
 {
         struct hn_done done = { 0 };
         bool unit_failed = false;
@@ -68,7 +68,7 @@ void hn_actions_do(const struct hn_cgroup_io *io, struct hn_systemd *systemd, co
 
                 if (action->act == HN_ACT_DROPIN && unit_failed)
                         continue;
-                r = do_one(io, systemd, cgroup, action, wait_us);
+                r = do_one(io, setter, cgroup, action);
                 unit_failed |= action->act == HN_ACT_UNIT && r < 0;
                 done.groups += action->act == HN_ACT_GROUP && r >= 0;
                 done.failed += r < 0;

@@ -3,11 +3,8 @@
 
 #include <errno.h>
 
+#include "act/libsystemd.h"
 #include "model/clock.h"
-#include "model/cleanup.h"
-
-/* Closed without a flush: that would wait for the other side. */
-HN_DEFINE_CLEANUP(sd_bus *, (void) sd_bus_close_unref, cleanup_bus)
 
 static uint64_t left_us(uint64_t deadline_us)
 {
@@ -17,13 +14,13 @@ static uint64_t left_us(uint64_t deadline_us)
 }
 
 /* Until the bus has said hello, or -ETIMEDOUT. */
-static int wait_ready(sd_bus *bus, uint64_t deadline_us)
+static int wait_ready(const struct hn_libsystemd *sd, sd_bus *bus, uint64_t deadline_us)
 {
         for (;;) {
-                int r = sd_bus_is_ready(bus);
+                int r = sd->is_ready(bus);
                 if (r != 0)
                         return r;
-                r = sd_bus_process(bus, NULL);
+                r = sd->process(bus, NULL);
                 if (r < 0)
                         return r;
                 if (r > 0)
@@ -31,21 +28,21 @@ static int wait_ready(sd_bus *bus, uint64_t deadline_us)
                 uint64_t wait_us = left_us(deadline_us);
                 if (wait_us == 0)
                         return -ETIMEDOUT;
-                r = sd_bus_wait(bus, wait_us);
+                r = sd->wait(bus, wait_us);
                 if (r < 0 && r != -EINTR)
                         return r;
         }
 }
 
-static int open_directly(const char *address, sd_bus **ret)
+static int open_directly(const struct hn_libsystemd *sd, const char *address, sd_bus **ret)
 {
-        HN_CLEANUP(cleanup_bus) sd_bus *bus = NULL;
-        int r = sd_bus_new(&bus);
+        HN_BUS sd_bus *bus = NULL;
+        int r = sd->new(&bus);
 
         if (r >= 0)
-                r = sd_bus_set_address(bus, address);
+                r = sd->set_address(bus, address);
         if (r >= 0)
-                r = sd_bus_start(bus);
+                r = sd->start(bus);
         if (r >= 0)
                 *ret = HN_TAKE(bus);
         return r;
@@ -53,19 +50,31 @@ static int open_directly(const char *address, sd_bus **ret)
 
 int hn_bus_open(const char *address, uint64_t deadline_us, sd_bus **ret)
 {
-        HN_CLEANUP(cleanup_bus) sd_bus *bus = NULL;
-        int r = address ? open_directly(address, &bus) : sd_bus_open_system_with_description(&bus, "homenode");
+        const struct hn_libsystemd *sd = NULL;
+        HN_BUS sd_bus *bus = NULL;
+        int r = hn_libsystemd_load(&sd);
 
+        if (r < 0)
+                return r;
+        r = address ? open_directly(sd, address, &bus) : sd->open_system_with_description(&bus, "homenode");
         if (r >= 0)
-                r = wait_ready(bus, deadline_us);
+                r = wait_ready(sd, bus, deadline_us);
         if (r < 0)
                 return r;
         uint64_t wait_us = left_us(deadline_us);
         if (wait_us == 0)
                 return -ETIMEDOUT;
-        r = sd_bus_set_method_call_timeout(bus, wait_us);
+        r = sd->set_method_call_timeout(bus, wait_us);
         if (r < 0)
                 return r;
         *ret = HN_TAKE(bus);
         return 0;
+}
+
+void hn_bus_close(sd_bus *bus)
+{
+        const struct hn_libsystemd *sd = NULL;
+
+        if (bus && hn_libsystemd_load(&sd) >= 0)
+                (void) sd->close_unref(bus);
 }

@@ -7,7 +7,14 @@
 #include <stdint.h>
 #include <systemd/sd-bus.h>
 
+#include "model/cleanup.h"
+
 /* Connects to the system bus (`address` NULL) or directly to what listens at an address, and waits until it has said
- * hello; calls that name no time of their own get what is left until `deadline_us` (hn_monotonic_us).  The caller
- * closes with sd_bus_close_unref, without a flush.  -ETIMEDOUT and others. */
+ * hello; calls that name no time of their own get what is left until `deadline_us` (hn_monotonic_us).
+ * -ETIMEDOUT and others. */
 int hn_bus_open(const char *address, uint64_t deadline_us, sd_bus **ret);
+
+/* Without a flush: that would wait for the other side. */
+void hn_bus_close(sd_bus *bus);
+HN_DEFINE_CLEANUP(sd_bus *, hn_bus_close, hn_cleanup_bus)
+#define HN_BUS HN_CLEANUP(hn_cleanup_bus)

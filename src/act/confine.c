@@ -25,7 +25,7 @@ int hn_confine(const struct hn_root *root, const struct hn_guest_cgroup *cgroup,
                 r = hn_keep_plan(groups, placement, request, &circumstances, &actions);
         if (r < 0)
                 return r;
-        hn_actions_do(&io, NULL, cgroup, &actions, 0, &done);
+        hn_actions_do(&io, NULL, cgroup, &actions, &done);
         *ret = (struct hn_confined) {
                 .threads = actions.right + done.groups,
                 .users = actions.users,

@@ -4,9 +4,9 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <systemd/sd-bus.h>
 
 #include "act/bus.h"
+#include "act/libsystemd.h"
 #include "act/scope.h"
 #include "model/clock.h"
 #include "model/text.h"
@@ -14,9 +14,6 @@
 
 #define CACHE "/run/homenode/systemd-version"
 #define VERSION_LIMIT 100000u
-
-/* Closed without a flush: that would wait for the other side. */
-HN_DEFINE_CLEANUP(sd_bus *, (void) sd_bus_close_unref, cleanup_bus)
 
 int hn_systemd_version_parse(const char *text, unsigned *ret)
 {
@@ -38,14 +35,16 @@ int hn_systemd_version_parse(const char *text, unsigned *ret)
 
 static int ask(uint64_t wait_us, unsigned *ret)
 {
-        HN_CLEANUP(cleanup_bus) sd_bus *bus = NULL;
+        const struct hn_libsystemd *sd = NULL;
+        HN_BUS sd_bus *bus = NULL;
         HN_FREE char *text = NULL;
-        int r;
+        int r = hn_libsystemd_load(&sd);
 
-        r = hn_bus_open(NULL, hn_monotonic_us() + wait_us, &bus);
         if (r >= 0)
-                r = sd_bus_get_property_string(bus, "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
-                                               "org.freedesktop.systemd1.Manager", "Version", NULL, &text);
+                r = hn_bus_open(NULL, hn_monotonic_us() + wait_us, &bus);
+        if (r >= 0)
+                r = sd->get_property_string(bus, "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
+                                            "org.freedesktop.systemd1.Manager", "Version", NULL, &text);
         return r < 0 ? r : hn_systemd_version_parse(text, ret);
 }
 

@@ -9,13 +9,10 @@
 
 #define UNIT_PATH "/org/freedesktop/systemd1/unit"
 
-/* Closed without a flush: that would wait for the other side. */
-HN_DEFINE_CLEANUP(sd_bus *, (void) sd_bus_close_unref, cleanup_bus)
-
 int hn_service_changed(const struct hn_root *root, const char *address, const char *unit, uint64_t wait_us,
                        uint64_t *ret_us)
 {
-        HN_CLEANUP(cleanup_bus) sd_bus *bus = NULL;
+        HN_BUS sd_bus *bus = NULL;
         HN_FREE char *path = NULL;
         uint64_t changed_us = 0;
         int r;

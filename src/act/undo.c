@@ -3,6 +3,7 @@
 
 #include "act/actions.h"
 #include "act/scope.h"
+#include "act/unit.h"
 
 int hn_undo_running(const struct hn_cgroup_io *io, struct hn_systemd *systemd, const struct hn_request *request, int pid,
                     uint64_t wait_us, struct hn_undone *ret)
@@ -28,7 +29,8 @@ int hn_undo_running(const struct hn_cgroup_io *io, struct hn_systemd *systemd, c
         r = hn_undo_plan(groups, request, &circumstances, &actions);
         if (r < 0)
                 return r;
-        hn_actions_do(io, systemd, cgroup, &actions, wait_us, &done);
+        const struct hn_unit_setter setter = { hn_unit_set, systemd, wait_us };
+        hn_actions_do(io, systemd ? &setter : NULL, cgroup, &actions, &done);
         *ret = (struct hn_undone) {
                 .users = actions.users,
                 .failed = actions.unreadable + done.failed,

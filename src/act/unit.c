@@ -75,8 +75,7 @@ int hn_systemd_new(const struct hn_root *root, const char *address, struct hn_sy
 
 static void disconnect(struct hn_systemd *systemd)
 {
-        if (systemd->bus)
-                (void) sd_bus_close_unref(systemd->bus); /* no flush: that would wait for the other side */
+        hn_bus_close(systemd->bus);
         systemd->bus = NULL;
 }
 

@@ -5,6 +5,7 @@
 #include "act/actions.h"
 #include "act/journal.h"
 #include "act/scope.h"
+#include "act/unit.h"
 #include "daemon/connection.h"
 #include "daemon/keeper-internal.h"
 #include "model/clock.h"
@@ -119,9 +120,10 @@ static void tell_state(const struct hn_keeper *keeper, struct hn_guest *guest, c
 
 static void do_actions(struct hn_keeper *keeper, struct hn_guest *guest, const struct hn_actions *actions, bool relaid)
 {
+        const struct hn_unit_setter setter = { hn_unit_set, keeper->systemd, HN_UNIT_WAIT_US };
         struct hn_done done = { 0 };
 
-        hn_actions_do(keeper->io, keeper->systemd, guest->cgroup, actions, HN_UNIT_WAIT_US, &done);
+        hn_actions_do(keeper->io, &setter, guest->cgroup, actions, &done);
         if (done.failed && !guest->failure_told)
                 tell(keeper, guest, "%u of %zu changes failed: %s", done.failed, actions->n,
                      done.error == -ENOSPC ? "conflicts with the cpuset above or below" : strerror(-done.error));

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What the programs link.  The hook runs at every start, inside libvirt's time: it does without the libraries that it has
-# no use for (libvirt, which it must not call; libcgroup, which takes 10 to 29 ms to begin with under emulation).
+# no use for (libvirt, which it must not call; libcgroup, which takes 10 to 29 ms to begin with under emulation;
+# libsystemd, which it asks once in a boot, and which brings seven more: act/libsystemd.h).
 command -v readelf >/dev/null || {
 	echo "skipped: no readelf"
 	exit 77
@@ -13,7 +14,7 @@ links() {
 	LC_ALL=C readelf -d "$HOMENODE_BUILD/$1" | grep NEEDED | grep -q "\[$2\.so"
 }
 
-for library in libvirt libcgroup; do
+for library in libvirt libcgroup libsystemd; do
 	! links hooks/qemu "$library" || {
 		echo "FAIL: the hook links $library"
 		failures=$((failures + 1))
