@@ -8,6 +8,7 @@
 #pragma once
 
 #include "model/host.h"
+#include "model/words.h"
 
 #define HN_HOST_CPU_LIMIT 8192u          /* kernels are built for at most so many */
 #define HN_HOST_NODE_LIMIT 1024u
@@ -64,6 +65,11 @@ void *hn_array_grow(void *array, size_t n, size_t size);
 
 /* A copy of an array, or NULL without memory; an empty one copies to something that can be freed. */
 void *hn_array_copy(const void *array, size_t n, size_t size);
+
+/* The facts that last, without memory, numbers of huge pages, and the sets of kernel and cgroups.  Their limits are those
+ * of the JSON.  to: -ENOMEM; -EINVAL: an infinite set.  from exactly `n` words: -EBADMSG, -ENOMEM. */
+int hn_facts_to_words(const struct hn_facts *facts, struct hn_words *words);
+int hn_facts_from_words(const uint64_t *words, size_t n, struct hn_facts **ret);
 
 /* Gives every CPU that no core has a core of its own.  -ENOMEM. */
 int hn_facts_lone_cores(struct hn_facts *facts, hwloc_const_bitmap_t cpus);

@@ -93,15 +93,15 @@ int hn_host_from_description(const char *file_or_synthetic, struct hn_host **ret
  * Slow (tens of ms on large hosts): see hn_host_from_cache. */
 int hn_host_from_root(const struct hn_root *root, struct hn_host **ret);
 
-#define HN_TOPOLOGY_PATH "/run/homenode/topology.json"
+#define HN_TOPOLOGY_PATH "/run/homenode/topology"
 
-/* The same from /run/homenode/topology.json, which the first caller of a boot writes; anything odd about the
+/* The same from /run/homenode/topology, which the first caller of a boot writes; anything odd about the
  * record (boot id, online CPUs and nodes, devices, versions) makes it be written anew.  Live figures are read
  * in any case: memory, isolated and allowed sets, sizes of the huge page pools; the pools' free pages only
  * `with_pools`, they are 0 without. */
 int hn_host_from_cache(const struct hn_root *root, bool with_pools, struct hn_host **ret);
 
-/* The whole host as JSON and back: the form of the cache, of `--state` and of snapshots.
+/* The whole host as JSON and back: the form of `--state` and of snapshots.
  * from: -EBADMSG where a member is missing, mistyped or out of range. */
 int hn_host_to_json(const struct hn_host *host, struct json_object **ret);
 int hn_host_from_json(struct json_object *json, struct hn_host **ret);

@@ -4,17 +4,8 @@
  */
 #pragma once
 
+#include "model/words.h"
 #include "store/ledger.h"
-
-/* Words that grow. */
-struct hn_words {
-        uint64_t *words;
-        size_t n, room;
-};
-
-int hn_words_add(struct hn_words *words, uint64_t word);
-void hn_words_clear(struct hn_words *words);
-#define HN_WORDS HN_CLEANUP(hn_words_clear)
 
 /* Appends an entry.  -ENOMEM; -EINVAL: it has an infinite set. */
 int hn_entry_to_words(const struct hn_entry *entry, struct hn_words *words);

@@ -2,17 +2,15 @@
 #include "store/ledger-index.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <time.h>
 
 #include "store/entry-words.h"
 
 #define WORD sizeof(uint64_t)
-#define MAGIC UINT64_C(0x31786469654e6d48) /* this form; another byte order reads another number */
-#define HEAD_WORDS 2u
+#define MAGIC UINT64_C(0x32786469654e6d48) /* this form; another byte order reads another number */
 #define ROW_WORDS 4u
-#define BYTES_LIMIT (16u << 20)
+#define WORDS_LIMIT ((16u << 20) / WORD)
 #define SETTLE_NS UINT64_C(20000000) /* the kernel's time for files goes on every 1 to 10 ms */
 
 struct row {
@@ -48,24 +46,6 @@ uint64_t hn_stamp_now_ns(void)
 bool hn_stamp_settled(const struct hn_stamp *stamp, uint64_t now_ns)
 {
         return stamp->changed_ns < now_ns && now_ns - stamp->changed_ns > SETTLE_NS;
-}
-
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        return hash ^ hash >> 29;
-}
-
-/* Another version of the package counts as another form. */
-static uint64_t checksum(const uint64_t *words, size_t n)
-{
-        uint64_t hash = n;
-
-        for (const char *p = PACKAGE_VERSION; *p; p++)
-                hash = mix(hash, (unsigned char) *p);
-        for (size_t i = 0; i < n; i++)
-                hash = mix(hash, words[i]);
-        return hash;
 }
 
 void hn_index_free(struct hn_index *index)
@@ -132,9 +112,9 @@ int hn_index_parse(uint64_t *words, size_t n, struct hn_index **ret)
                 return -ENOMEM;
         }
         index->words = words;
-        if (n < HEAD_WORDS || words[0] != MAGIC || words[1] != checksum(words + HEAD_WORDS, n - HEAD_WORDS))
+        if (!hn_words_valid(words, n, MAGIC))
                 return -EBADMSG;
-        r = read_rows(index, words + HEAD_WORDS, n - HEAD_WORDS);
+        r = read_rows(index, words + HN_WORDS_HEAD, n - HN_WORDS_HEAD);
         if (r < 0)
                 return r;
         *ret = HN_TAKE(index);
@@ -143,21 +123,11 @@ int hn_index_parse(uint64_t *words, size_t n, struct hn_index **ret)
 
 int hn_index_read(const struct hn_root *base, struct hn_index **ret)
 {
-        HN_CLOSE int fd = hn_root_open_file(base, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, HN_INDEX_FILE);
-        HN_FREE uint64_t *words = NULL;
-        struct stat st;
+        uint64_t *words = NULL;
+        size_t n = 0;
+        int r = hn_words_read(base, WORDS_LIMIT, &words, &n, HN_INDEX_FILE);
 
-        if (fd < 0)
-                return fd;
-        if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022) ||
-            st.st_size <= 0 || st.st_size > (off_t) BYTES_LIMIT || st.st_size % (off_t) WORD)
-                return -EBADMSG;
-        words = malloc((size_t) st.st_size);
-        if (!words)
-                return -ENOMEM;
-        if (read(fd, words, (size_t) st.st_size) != st.st_size)
-                return -EBADMSG;
-        return hn_index_parse(HN_TAKE(words), (size_t) st.st_size / WORD, ret);
+        return r < 0 ? r : hn_index_parse(words, n, ret);
 }
 
 static int by_uuid(const void *uuid, const void *row)
@@ -209,17 +179,10 @@ static int write_row(struct hn_words *words, const struct hn_stamped *from)
 int hn_index_write(const struct hn_root *base, const struct hn_stamped *entries, size_t n, uint64_t now_ns)
 {
         HN_WORDS struct hn_words words = { 0 };
-        int r = hn_words_add(&words, MAGIC);
+        int r = HN_WORDS_ADD(&words, 0, 0);
 
-        if (r >= 0)
-                r = hn_words_add(&words, 0);
         for (size_t i = 0; r >= 0 && i < n; i++)
                 if (hn_stamp_settled(&entries[i].stamp, now_ns))
                         r = write_row(&words, &entries[i]);
-        if (r < 0)
-                return r;
-        if (words.n > BYTES_LIMIT / WORD)
-                return -EFBIG;
-        words.words[1] = checksum(words.words + HEAD_WORDS, words.n - HEAD_WORDS);
-        return hn_root_replace(base, (const char *) words.words, words.n * WORD, 0600, HN_INDEX_FILE);
+        return r < 0 ? r : hn_words_write(base, WORDS_LIMIT, &words, MAGIC, HN_INDEX_FILE);
 }

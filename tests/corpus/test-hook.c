@@ -7,6 +7,7 @@
 #include <sys/file.h>
 
 #include "model/clock.h"
+#include "model/host.h"
 #include "model/text.h"
 #include "unit/support/hook.h"
 #include "unit/support/test.h"
@@ -229,7 +230,7 @@ static void starts_without_a_ledger(void **state)
         struct tree *tree = *state;
 
         assert_int_equal(hn_root_remove(&tree->root, "/run/homenode/systemd-version"), 0);
-        assert_int_equal(hn_root_remove(&tree->root, "/run/homenode/topology.json"), 0);
+        assert_int_equal(hn_root_remove(&tree->root, HN_TOPOLOGY_PATH), 0);
         assert_int_equal(hn_root_remove(&tree->root, "/run/homenode"), 0);
         tree_put(tree, "/run/homenode", "no folder");
         struct hook_result result = hook_run("web", "prepare", "begin", hook_domain(7, "web", UUID, ""));

@@ -221,7 +221,7 @@ static void a_host_that_cannot_be_looked_at_is_said_once(void **state)
 {
         struct scene *scene = *state;
 
-        assert_int_equal(hn_root_remove(&scene->tree.root, "/run/homenode/topology.json"), 0);
+        assert_int_equal(hn_root_remove(&scene->tree.root, HN_TOPOLOGY_PATH), 0);
         assert_int_equal(hn_root_remove(&scene->tree.root, "/proc/sys/kernel/random/boot_id"), 0);
         tree_put(&scene->tree, "/run/homenode/ledger", "a file");
         define(scene, WIDE);

@@ -20,12 +20,14 @@ static void look_first(struct tree *tree, struct hn_outlook *outlook)
         assert_int_equal(outlook->generation, 1);
 }
 
+/* The record's key holds the text of the file of CPUs that are on line. */
 static bool record_has(struct tree *tree, const char *text)
 {
         HN_FREE char *record = NULL;
+        size_t length = 0;
 
-        assert_int_equal(hn_root_read(&tree->root, 1 << 20, &record, NULL, HN_TOPOLOGY_PATH), 0);
-        return strstr(record, text);
+        assert_int_equal(hn_root_read(&tree->root, 1 << 20, &record, &length, HN_TOPOLOGY_PATH), 0);
+        return memmem(record, length, text, strlen(text) + 1);
 }
 
 static void what_guests_do_is_no_change(void **state)
@@ -45,13 +47,13 @@ static void cpus_go_and_come(void **state)
         HN_CLEANUP(hn_outlook_clear) struct hn_outlook outlook = { 0 };
 
         look_first(tree, &outlook);
-        assert_true(record_has(tree, "\"cpus_online\":\"0-7\""));
+        assert_true(record_has(tree, "0-7"));
         tree_put(tree, CPU "/online", "0-1,4-5\n");
         tree_put(tree, CPU "/offline", "2-3,6-7\n");
         tree_put(tree, NODE "/node1/cpulist", "\n");
         assert_int_equal(hn_outlook_renew(&tree->root, &outlook), 1);
         assert_int_equal(outlook.host->nodes[1].role, HN_NODE_NO_CPUS);
-        assert_true(record_has(tree, "\"cpus_online\":\"0-1,4-5\"")); /* for the next hook */
+        assert_true(record_has(tree, "0-1,4-5")); /* for the next hook */
         tree_put(tree, CPU "/online", "0-7\n");
         tree_put(tree, CPU "/offline", "\n");
         tree_put(tree, NODE "/node1/cpulist", "2-3,6-7\n");

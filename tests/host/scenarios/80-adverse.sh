@@ -33,7 +33,7 @@ stopped_lock_holder() {
 # Not quite: without room for its own pid and status files libvirt itself starts nothing.
 full_run() {
 	vm 'fallocate -l 10G /run/full 2>/dev/null || dd if=/dev/zero of=/run/full bs=4k 2>/dev/null; truncate -s -64K /run/full; df /run | tail -n 1' >&2
-	vm 'rm -f /run/homenode/topology.json'
+	vm 'rm -f /run/homenode/topology'
 	starts full
 	vm 'rm /run/full'
 	guest_destroy full
