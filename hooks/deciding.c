@@ -64,7 +64,7 @@ int hn_hook_look(const struct hn_guest *guest, struct hn_report *report, struct 
                 hn_report_tell(report, "configuration: %.*s", (int) strcspn(scene->faults, "\n"), scene->faults);
         if (guest->request->wishes.fault)
                 hn_report_tell(report, "metadata: %s", guest->request->wishes.fault);
-        *ret = HN_TAKE(scene);
+        *ret = report->scene = HN_TAKE(scene);
         return 0;
 }
 

@@ -10,7 +10,8 @@
 #define HN_LOCK_WAIT_US 300000u
 
 /* Looks at host and configuration, before the lock is asked for: others wait for that, and the first look of a boot
- * takes hwloc tens of ms.  Faults of configuration and metadata, and what failed, are told in the report. */
+ * takes hwloc tens of ms.  Faults of configuration and metadata, and what failed, are told in the report, which owns the
+ * scene. */
 int hn_hook_look(const struct hn_guest *guest, struct hn_report *report, struct hn_scene **ret);
 
 /* Opened and locked; that it can't be had is told.  Errors as hn_ledger_open and hn_ledger_lock. */

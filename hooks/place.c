@@ -121,7 +121,7 @@ static int prepare_anew(const struct hn_guest *guest, struct hn_ledger *ledger, 
 int hn_operation_prepare(const struct hn_guest *guest, struct hn_report *ret)
 {
         HN_LEDGER struct hn_ledger *ledger = NULL;
-        HN_SCENE struct hn_scene *scene = NULL;
+        struct hn_scene *scene = NULL;
         HN_ENTRY struct hn_entry *entry = NULL;
         HN_FREE char *unit = NULL;
         int r = hn_scope_unit(guest->request->id, guest->name, &unit);
@@ -142,7 +142,7 @@ int hn_operation_filter(const struct hn_guest *guest, struct hn_report *ret)
 {
         HN_DECISION struct hn_decision *decision = NULL;
         HN_LEDGER struct hn_ledger *ledger = NULL;
-        HN_SCENE struct hn_scene *scene = NULL;
+        struct hn_scene *scene = NULL;
         HN_ENTRY struct hn_entry *entry = NULL;
         int r;
 

@@ -90,7 +90,7 @@ static void work(void *data, struct hn_outcome *ret)
         const struct job *job = data;
         HN_XMLDOC xmlDoc *doc = NULL;
         HN_REQUEST struct hn_request *request = NULL;
-        HN_REPORT struct hn_report report = { 0 };
+        struct hn_report report = { 0 }; /* ends with the child: to free what hundreds of guests have takes 0.3 ms */
         HN_FREE char *fault = NULL;
         int r = hn_xml_parse(job->xml, job->length, &doc);
 

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "report.h"
 
-void hn_report_clear(struct hn_report *report)
-{
-        free(report->text);
-        free(report->nodes);
-        free(report->xml);
-        *report = (struct hn_report) { 0 };
-}
-
 void hn_report_home(struct hn_report *report, const struct hn_placement *placement, const char *reason)
 {
         HN_FREE char *nodes = NULL;

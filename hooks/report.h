@@ -6,16 +6,15 @@
 
 #include "decide/decide.h"
 #include "model/text.h"
+#include "store/scene.h"
 
 struct hn_report {
         bool refused;  /* the domain's own metadata demands what can't be had: the start is to fail */
         char *text;    /* a line for people; never NULL after success */
         char *nodes;   /* the home as a list; NULL: none */
         char *xml;     /* the rewritten XML; NULL: nothing to print */
+        struct hn_scene *scene; /* what the operation looked at; NULL: nothing */
 };
-void hn_report_clear(struct hn_report *report);
-#define HN_REPORT HN_CLEANUP(hn_report_clear)
-
 /* Adds a part to the report's line, printf-like; what does not fit into memory is left out. */
 #define hn_report_tell(report, ...) ((void) hn_text_add(&(report)->text, __VA_ARGS__))
 

@@ -15,7 +15,7 @@ static int late_entry(const struct hn_guest *guest, struct hn_ledger *ledger, st
                       struct hn_entry **ret)
 {
         HN_DECISION struct hn_decision *decision = NULL;
-        HN_SCENE struct hn_scene *scene = NULL;
+        struct hn_scene *scene = NULL;
         HN_FREE char *unit = NULL;
         int r = hn_hook_look(guest, report, &scene);
 
