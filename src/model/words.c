@@ -165,9 +165,12 @@ void hn_words_take_set(struct hn_word_reader *reader, unsigned limit, hwloc_bitm
                 *set = hwloc_bitmap_alloc();
         if (!*set)
                 hn_words_fail(reader, -ENOMEM);
-        for (uint64_t i = first; !reader->error && i < first + n; i++)
-                if (hwloc_bitmap_set_ith_ulong(*set, (unsigned) i, (unsigned long) hn_words_take(reader, ULONG_MAX)) < 0)
+        for (uint64_t i = first; !reader->error && i < first + n; i++) {
+                unsigned long part = (unsigned long) hn_words_take(reader, ULONG_MAX);
+
+                if (hwloc_bitmap_set_ith_ulong(*set, (unsigned) i, part) < 0)
                         hn_words_fail(reader, -ENOMEM);
+        }
         if (!reader->error && limit < HN_IDSET_LIMIT && hwloc_bitmap_last(*set) >= (int) limit)
                 hn_words_fail(reader, -EBADMSG);
 }

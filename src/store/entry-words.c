@@ -15,7 +15,7 @@ static int add_placement(struct hn_words *words, const struct hn_placement *plac
                 r = hn_words_add_text(words, placement->name);
         if (r >= 0)
                 r = HN_WORDS_ADD(words, placement->priority, placement->n_cells, placement->n_vcpu_cpus,
-                                placement->n_promises);
+                                 placement->n_promises);
         for (size_t i = 0; r >= 0 && i < placement->n_cells; i++) {
                 r = HN_WORDS_ADD(words, placement->cells[i].id, placement->cells[i].memory_kib);
                 if (r >= 0)
@@ -45,7 +45,7 @@ static int add_placement(struct hn_words *words, const struct hn_placement *plac
 int hn_entry_to_words(const struct hn_entry *entry, struct hn_words *words)
 {
         int r = HN_WORDS_ADD(words, entry->state, entry->written_us, (uint64_t) (entry->domain_id + 1),
-                            (uint64_t) entry->pid, entry->start_ticks, entry->managed, entry->kept);
+                             (uint64_t) entry->pid, entry->start_ticks, entry->managed, entry->kept);
 
         if (r >= 0)
                 r = hn_words_add_text(words, entry->boot_id);

@@ -4,7 +4,8 @@
  * opened at every start.  It is a cache and no record: a file counts as the index has it only while inode, size and
  * time of change are the same, and whatever is odd about the index makes it count for nothing.
  *
- *   words (model/words.h): magic, checksum of the rest, then for each entry by UUID: inode, size, ctime in ns, n, n words of the entry
+ *   words (model/words.h): magic, checksum of the rest, then for each entry by UUID: inode, size, ctime in ns, n, n words
+ *   of the entry
  */
 #pragma once
 

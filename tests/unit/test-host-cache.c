@@ -243,11 +243,12 @@ static void words_keep_all_that_lasts(void **state)
         facts->source = strdup("this host");
         facts->nodes = calloc(2, sizeof *facts->nodes);
         facts->n_nodes = 2;
-        facts->nodes[0] = (struct hn_fact_node) { .os = 8, .cpus = set_of("0,8191"), .pools = calloc(2, sizeof(struct hn_pool)),
-                                                  .n_pools = 2 };
+        facts->nodes[0] = (struct hn_fact_node) { .os = 8, .cpus = set_of("0,8191"), .n_pools = 2,
+                                                  .pools = calloc(2, sizeof(struct hn_pool)) };
         facts->nodes[0].pools[0].page_kib = 2048;
         facts->nodes[0].pools[1].page_kib = HN_HOST_PAGE_KIB_LIMIT;
-        facts->nodes[1] = (struct hn_fact_node) { .os = 1023, .cpus = set_of(""), .pools = calloc(1, sizeof(struct hn_pool)) };
+        facts->nodes[1] = (struct hn_fact_node) { .os = 1023, .cpus = set_of(""),
+                                                  .pools = calloc(1, sizeof(struct hn_pool)) };
         facts->distances = calloc(4, sizeof *facts->distances);
         memcpy(facts->distances, (const unsigned[]) { 10, 254, 254, 10 }, 4 * sizeof *facts->distances);
         facts->distance_source = HN_DISTANCE_BROKEN;
