@@ -93,12 +93,33 @@ static void a_folder_that_cannot_be_written_is_named(void **state)
         tree_remove(&tree);
 }
 
+static int where_it_was(const struct hn_cgroup_io *io, char **ret)
+{
+        (void) io;
+        *ret = strdup("/sys/fs/cgroup/cpuset");
+        return *ret ? 0 : -ENOMEM;
+}
+
+/* The controller can be in but one hierarchy. */
+static void a_controller_elsewhere_is_missing(void **state)
+{
+        struct tree tree;
+        (void) state;
+
+        put_host(&tree);
+        tree.files.where = where_it_was;
+        assert_lacks(&tree, "controller cpuset in /sys/fs/cgroup/cgroup.controllers; it is on /sys/fs/cgroup/cpuset",
+                     "confined");
+        tree_remove(&tree);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_whole_host_lacks_nothing),
                 cmocka_unit_test(what_is_missing_is_named),
                 cmocka_unit_test(a_folder_that_cannot_be_written_is_named),
+                cmocka_unit_test(a_controller_elsewhere_is_missing),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
