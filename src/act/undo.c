@@ -3,10 +3,9 @@
 
 #include "act/actions.h"
 #include "act/scope.h"
-#include "act/unit.h"
 
-int hn_undo_running(const struct hn_cgroup_io *io, struct hn_systemd *systemd, const struct hn_request *request, int pid,
-                    uint64_t wait_us, struct hn_undone *ret)
+int hn_undo_running(const struct hn_cgroup_io *io, const struct hn_unit_setter *setter,
+                    const struct hn_request *request, int pid, struct hn_undone *ret)
 {
         HN_BITMAP hwloc_bitmap_t all_cpus = NULL, all_nodes = NULL;
         HN_GUEST_CGROUP struct hn_guest_cgroup *cgroup = NULL;
@@ -21,7 +20,7 @@ int hn_undo_running(const struct hn_cgroup_io *io, struct hn_systemd *systemd, c
                 return r;
         hn_possible_read(io->root, &all_cpus, &all_nodes);
         const struct hn_circumstances circumstances = {
-                .way = cgroup->by_systemd ? HN_SCOPE_UNIT : HN_SCOPE_LEFT,
+                .way = !cgroup->by_systemd ? HN_SCOPE_LEFT : setter ? HN_SCOPE_UNIT : HN_SCOPE_FILE,
                 .dropin = cgroup->by_systemd && hn_dropin_exists(io->root, hn_guest_cgroup_unit(cgroup)),
                 .all_cpus = all_cpus,
                 .all_nodes = all_nodes,
@@ -29,8 +28,7 @@ int hn_undo_running(const struct hn_cgroup_io *io, struct hn_systemd *systemd, c
         r = hn_undo_plan(groups, request, &circumstances, &actions);
         if (r < 0)
                 return r;
-        const struct hn_unit_setter setter = { hn_unit_set, systemd, wait_us };
-        hn_actions_do(io, systemd ? &setter : NULL, cgroup, &actions, &done);
+        hn_actions_do(io, setter, cgroup, &actions, &done);
         *ret = (struct hn_undone) {
                 .users = actions.users,
                 .failed = actions.unreadable + done.failed,

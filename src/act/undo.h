@@ -4,8 +4,7 @@
  */
 #pragma once
 
-#include "act/cgroup-io.h"
-#include "act/unit.h"
+#include "act/actions.h"
 #include "model/domain.h"
 
 struct hn_undone {
@@ -15,7 +14,8 @@ struct hn_undone {
         bool memory_stays; /* its bound cells would come to be bound elsewhere: the memory set is as it was */
 };
 
-/* `request` is the live XML's.  The ledger is the caller's business: to be told first, or whoever reads it confines
- * the guest again.  Goes on after a failure.  -ENOENT: no such guest, or without cgroups of its own; -ENOMEM. */
-int hn_undo_running(const struct hn_cgroup_io *io, struct hn_systemd *systemd, const struct hn_request *request, int pid,
-                    uint64_t wait_us, struct hn_undone *ret);
+/* `request` is the live XML's.  `setter` NULL: by files alone, so that the scope's memory set stays.  The ledger is the
+ * caller's business: to be told first, or whoever reads it confines the guest again.  Goes on after a failure.
+ * -ENOENT: no such guest, or without cgroups of its own; -ENOMEM. */
+int hn_undo_running(const struct hn_cgroup_io *io, const struct hn_unit_setter *setter,
+                    const struct hn_request *request, int pid, struct hn_undone *ret);

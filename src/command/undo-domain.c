@@ -11,6 +11,7 @@
 #include "command/records.h"
 #include "command/undo.h"
 #include "daemon/adopt.h"
+#include "model/clock.h"
 #include "model/process.h"
 #include "model/text.h"
 
@@ -121,6 +122,15 @@ static int enter(const struct hn_undo *undo, struct guest *guest)
         return r;
 }
 
+/* QEMU is there, and libvirt has not made its cgroups yet: what is to be opened does not exist, and will be confined. */
+static bool is_starting(const struct hn_undo *undo, const struct hn_entry *entry, int pid)
+{
+        HN_GUEST_CGROUP struct hn_guest_cgroup *cgroup = NULL;
+
+        return entry->state == HN_ENTRY_RESERVED && hn_boottime_us() - entry->written_us < HN_RESERVATION_US &&
+               hn_guest_cgroup_find(undo->root, pid, &cgroup) == -ENOENT;
+}
+
 /* Tells the ledger, so that neither daemon nor hook confine it again.  *ret_ours: there is something to be undone. */
 static int tell_ledger(const struct hn_undo *undo, struct guest *guest, struct hn_undo_domain *domain, bool *ret_ours)
 {
@@ -134,6 +144,8 @@ static int tell_ledger(const struct hn_undo *undo, struct guest *guest, struct h
         *ret_ours = found ? was_ours(entry) : !guest->request->wishes.off;
         if (!*ret_ours)
                 r = 0;
+        else if (found && is_starting(undo, entry, guest->pid))
+                r = -EAGAIN;
         else if (!found && (r = enter(undo, guest)) < 0) {
                 (void) hn_text_add(&domain->notes, "homenoded may place it again, since it can't be put down: %s",
                                    strerror(-r));
@@ -147,7 +159,8 @@ static int tell_ledger(const struct hn_undo *undo, struct guest *guest, struct h
 static void give_back(const struct hn_undo *undo, const struct guest *guest, struct hn_undo_domain *domain)
 {
         struct hn_undone undone = { 0 };
-        int r = hn_undo_running(&undo->io, undo->systemd, guest->request, guest->pid, UNIT_WAIT_US, &undone);
+        const struct hn_unit_setter setter = { hn_unit_set, undo->systemd, UNIT_WAIT_US };
+        int r = hn_undo_running(&undo->io, &setter, guest->request, guest->pid, &undone);
 
         domain->running = r < 0 || undone.failed ? HN_UNDO_FAILED : HN_UNDO_DONE;
         if (r < 0)
@@ -179,8 +192,9 @@ static void undo_running(const struct hn_undo *undo, struct hn_undo_domain *doma
         if (r < 0 && r != -EREMOTEIO)
                 fail(domain, "it is not known what it runs with: %s", strerror(-r));
         else if (r >= 0 && (r = tell_ledger(undo, &guest, domain, &ours)) < 0)
-                fail(domain, r == -ETIME ? "others have the ledger, try again: %s" : "the ledger can't be told: %s",
-                     strerror(-r));
+                fail(domain, r == -ETIME    ? "others have the ledger, try again: %s"
+                             : r == -EAGAIN ? "it is just being started, try again: %s"
+                                            : "the ledger can't be told: %s", strerror(-r));
         if (r < 0)
                 domain->running = HN_UNDO_FAILED;
         else if (ours)

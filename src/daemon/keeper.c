@@ -114,6 +114,13 @@ bool hn_keeper_is_its(const struct hn_entry *entry, const struct hn_guest *guest
 
 /* ---- whose guest it is */
 
+static int undo_running(const struct hn_keeper *keeper, const struct hn_guest *guest, struct hn_undone *ret)
+{
+        const struct hn_unit_setter setter = { hn_unit_set, keeper->systemd, HN_UNIT_WAIT_US };
+
+        return hn_undo_running(keeper->io, &setter, guest->request, guest->pid, ret);
+}
+
 /* First in the ledger, then in the cgroups: nobody is to confine it again in between. */
 static void give_back(const struct hn_keeper *keeper, struct hn_guest *guest)
 {
@@ -129,7 +136,7 @@ static void give_back(const struct hn_keeper *keeper, struct hn_guest *guest)
         }
         hn_ledger_unlock(ledger);
         guest->entry->managed = false;
-        r = hn_undo_running(keeper->io, keeper->systemd, guest->request, guest->pid, HN_UNIT_WAIT_US, &undone);
+        r = undo_running(keeper, guest, &undone);
         if (r >= 0)
                 r = undone.error;
         tell(keeper, r < 0 ? LOG_WARNING : LOG_INFO, guest->request->name, "opted out: given back to libvirt%s%s%s",
@@ -196,8 +203,7 @@ static void yield_to_undo(const struct hn_keeper *keeper, const struct hn_guest 
         struct hn_undone undone = { 0 };
 
         if (read_entry(keeper, guest->uuid, &entry) >= 0 && hn_keeper_is_its(entry, guest) && !entry->managed)
-                (void) hn_undo_running(keeper->io, keeper->systemd, guest->request, guest->pid, HN_UNIT_WAIT_US,
-                                       &undone);
+                (void) undo_running(keeper, guest, &undone);
 }
 
 /* ---- looking */

@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/wait.h>
 
+#include "store/ledger.h"
 #include "unit/support/hook.h"
 #include "unit/support/test.h"
 
@@ -76,6 +78,100 @@ static void started_leaves_who_opted_out(void **state)
         assert_true(tree_file_has(tree, LEDGER UUID ".json", "\"state\":\"started\""));
 }
 
+/* ---- `homenode undo` beside a start */
+
+static void give_back(struct hn_ledger *ledger)
+{
+        assert_int_equal(hn_ledger_give_back(ledger, UUID, HN_REASON_GIVEN_BACK), 0);
+}
+
+static struct hn_ledger *lock_ledger(struct tree *tree)
+{
+        struct hn_ledger *ledger = NULL;
+
+        assert_int_equal(hn_ledger_open(&tree->root, NULL, &ledger), 0);
+        assert_int_equal(hn_ledger_lock(ledger, 2000000), 0);
+        return ledger;
+}
+
+static void assert_undone(struct tree *tree)
+{
+        assert_false(tree_file_has(tree, THREADS "/vcpu0/cpuset.cpus", "0-3,16-19"));
+        assert_false(tree_file_has(tree, THREADS "/vcpu1/cpuset.cpus", "0-3,16-19"));
+        assert_false(tree_file_has(tree, THREADS "/emulator/cpuset.cpus", "0-3,16-19"));
+        assert_false(hn_root_exists(&tree->root, DROPIN(WEB)));
+        assert_true(tree_file_has(tree, LEDGER UUID ".json", "\"managed\":false"));
+        assert_true(tree_file_has(tree, LEDGER UUID ".json", HN_REASON_GIVEN_BACK));
+}
+
+static void one_given_back_before_started_stays_so(void **state)
+{
+        struct tree *tree = *state;
+
+        (void) hook_run("web", "prepare", "begin", hook_domain(7, "web", UUID, ""));
+        put_running(tree);
+        HN_LEDGER struct hn_ledger *ledger = lock_ledger(tree);
+        give_back(ledger);
+        hn_ledger_unlock(ledger);
+        assert_int_equal(hook_run("web", "started", "begin", hook_domain(7, "web", UUID, "")).status, 0);
+        assert_undone(tree);
+        assert_true(tree_file_has(tree, SCOPE "/cpuset.cpus", "0-31"));
+        assert_true(tree_file_has(tree, LEDGER UUID ".json", "\"state\":\"started\""));
+}
+
+/* Gives it back some time after it has the lock, and keeps that for some time more. */
+static void give_back_beside(struct tree *tree, unsigned before_us, unsigned after_us)
+{
+        struct hook_result result;
+        int ready[2], status;
+        char byte;
+        pid_t pid;
+
+        assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+        pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+                struct hn_ledger *ledger = lock_ledger(tree);
+
+                (void) close(ready[1]);
+                (void) usleep(before_us);
+                give_back(ledger);
+                (void) usleep(after_us);
+                _exit(0);
+        }
+        (void) close(ready[1]);
+        assert_int_equal(read(ready[0], &byte, 1), 0); /* it has the lock */
+        (void) close(ready[0]);
+        result = hook_run("web", "started", "begin", hook_domain(7, "web", UUID, ""));
+        assert_int_equal(result.status, 0);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+}
+
+static void one_given_back_while_started_waits_stays_so(void **state)
+{
+        struct tree *tree = *state;
+
+        (void) hook_run("web", "prepare", "begin", hook_domain(7, "web", UUID, ""));
+        put_running(tree);
+        give_back_beside(tree, 120000, 0);
+        assert_undone(tree);
+}
+
+/* started goes on without the lock, and finds it given back only when it has confined it. */
+static void one_given_back_while_started_confines_is_let_go(void **state)
+{
+        struct tree *tree = *state;
+
+        (void) hook_run("web", "prepare", "begin", hook_domain(7, "web", UUID, ""));
+        put_running(tree);
+        give_back_beside(tree, 120000, 1000000);
+        if (tree_file_has(tree, "/run/homenode/journal", "given up"))
+                return; /* a busy machine: the hook's time was over before */
+        assert_undone(tree);
+        assert_true(tree_file_has(tree, "/run/homenode/journal", HN_REASON_GIVEN_BACK));
+}
+
 /* Without cells the guest sees one node, whatever was planned: its vCPUs share both. */
 static void a_wide_guest_without_cells_has_its_nodes_as_one(void **state)
 {
@@ -114,6 +210,9 @@ int main(void)
                 TEST(started_needs_no_lock),
                 TEST(started_places_who_could_not_be_placed_before),
                 TEST(started_leaves_who_opted_out),
+                TEST(one_given_back_before_started_stays_so),
+                TEST(one_given_back_while_started_waits_stays_so),
+                TEST(one_given_back_while_started_confines_is_let_go),
                 TEST(a_wide_guest_without_cells_has_its_nodes_as_one),
                 TEST(a_wide_guest_starts_where_its_definition_binds_it),
         };

@@ -303,6 +303,56 @@ static void nothing_is_opened_before_the_ledger_knows(void **state)
         assert_true(entry->managed);
 }
 
+/* As the hook leaves it between prepare and started. */
+static void put_reservation(struct scene *scene)
+{
+        HN_ENTRY struct hn_entry *entry = NULL;
+
+        put_entry(scene, UUID_A, UNIT, true, "fits one node");
+        entry = entry_of(scene, UUID_A);
+        entry->state = HN_ENTRY_RESERVED;
+        entry->pid = 0;
+        entry->start_ticks = 0;
+        assert_int_equal(hn_ledger_lock(scene->undo.ledger, 0), 0);
+        assert_int_equal(hn_ledger_put(scene->undo.ledger, entry, NULL), 0);
+        hn_ledger_unlock(scene->undo.ledger);
+}
+
+static void one_that_is_being_started_is_given_back(void **state)
+{
+        struct scene *scene = *state;
+        HN_UNDO_DOMAINS struct hn_undo_domains domains = { 0 };
+        struct hn_undo_domain *web;
+
+        put_web(scene, "", false, true);
+        put_reservation(scene);
+        undo_web(scene, &domains, &web);
+        assert_int_equal(web->running, HN_UNDO_DONE);
+        assert_open(scene);
+        HN_ENTRY struct hn_entry *entry = entry_of(scene, UUID_A);
+        assert_int_equal(entry->state, HN_ENTRY_RESERVED); /* for `started` to find */
+        assert_false(entry->managed);
+}
+
+/* Given back in the ledger alone it would come up confined by its scope. */
+static void one_without_cgroups_yet_stays_placed(void **state)
+{
+        struct scene *scene = *state;
+        HN_UNDO_DOMAINS struct hn_undo_domains domains = { 0 };
+        struct hn_undo_domain *web;
+
+        put_web(scene, "", false, true);
+        put_reservation(scene);
+        assert_int_equal(hn_root_remove(&scene->tree.root, "/proc/%d/cgroup", PID), 0);
+        undo_web(scene, &domains, &web);
+        assert_int_equal(web->running, HN_UNDO_FAILED);
+        assert_non_null(strstr(web->faults, "just being started, try again"));
+        assert_untouched(scene);
+        assert_true(hn_dropin_exists(&scene->tree.root, UNIT));
+        HN_ENTRY struct hn_entry *entry = entry_of(scene, UUID_A);
+        assert_true(entry->managed);
+}
+
 static void failures_are_told(void **state)
 {
         struct scene *scene = *state;
@@ -449,6 +499,8 @@ int main(void)
                 TEST(what_another_start_left_says_nothing),
                 TEST(who_was_never_ours_is_not_touched),
                 TEST(nothing_is_opened_before_the_ledger_knows),
+                TEST(one_that_is_being_started_is_given_back),
+                TEST(one_without_cgroups_yet_stays_placed),
                 TEST(failures_are_told),
                 TEST(without_libvirt_the_guests_that_run_are_given_back),
                 TEST(a_domain_goes_by_id_uuid_and_name),

@@ -5,6 +5,7 @@
 #include "act/undo.h"
 
 #include "act/scope.h"
+#include "act/unit.h"
 #include "unit/support/guest.h"
 #include "unit/support/test.h"
 #include "unit/support/xml.h"
@@ -53,7 +54,8 @@ static struct hn_undone undo(struct tree *tree, const char *elements)
         struct hn_undone undone = { 0 };
 
         assert_int_equal(hn_systemd_new(&tree->root, NULL, &systemd), 0);
-        assert_int_equal(hn_undo_running(&tree->files, systemd, request, PID, 0, &undone), 0);
+        const struct hn_unit_setter setter = { .set = hn_unit_set, .systemd = systemd };
+        assert_int_equal(hn_undo_running(&tree->files, &setter, request, PID, &undone), 0);
         return undone;
 }
 
@@ -111,7 +113,8 @@ static void a_guest_that_is_gone_is_told(void **state)
         struct hn_undone undone = { 0 };
 
         assert_int_equal(hn_systemd_new(&tree->root, NULL, &systemd), 0);
-        assert_int_equal(hn_undo_running(&tree->files, systemd, request, PID + 1, 0, &undone), -ENOENT);
+        const struct hn_unit_setter setter = { .set = hn_unit_set, .systemd = systemd };
+        assert_int_equal(hn_undo_running(&tree->files, &setter, request, PID + 1, &undone), -ENOENT);
         assert_false(hn_root_exists(&tree->root, HN_UNITS_FILE));
 }
 
