@@ -16,6 +16,7 @@
 #include "model/clock.h"
 #include "model/text.h"
 #include "operations.h"
+#include "stale.h"
 
 #define IDENTIFIER "homenode-hook"
 #define CALL_BUDGET_US 2000000 /* whatever happens, and however slowly somebody reads what is printed */
@@ -39,7 +40,7 @@ struct job {
         const struct hn_root *root;
         const struct operation *operation;
         const char *name;
-        char *xml;
+        char *xml; /* NULL: too much of it */
         size_t length;
 };
 
@@ -52,11 +53,12 @@ static const struct operation *find_operation(int argc, char **argv)
 }
 
 /* libvirt writes the XML whether we want it or not, and takes a closed pipe for a fault: read to the end, but not
- * for ever.  *ret_text is empty where there is nothing to keep. */
+ * for ever.  *ret_text is empty where there is nothing to keep.  -EFBIG, at the end all the same. */
 static int read_input(bool keep, uint64_t deadline_us, char **ret_text, size_t *ret_length)
 {
         HN_FREE char *text = malloc(HN_DOMAIN_XML_LIMIT + 1);
         size_t length = 0;
+        bool too_large = false;
 
         if (!text)
                 return -ENOMEM;
@@ -75,13 +77,29 @@ static int read_input(bool keep, uint64_t deadline_us, char **ret_text, size_t *
                 if (n == 0)
                         break;
                 length += n > 0 && keep ? (size_t) n : 0;
-                if (length == HN_DOMAIN_XML_LIMIT)
-                        return -EFBIG;
+                if (length == HN_DOMAIN_XML_LIMIT) {
+                        too_large = true;
+                        keep = false;
+                        length = 0;
+                }
         }
+        if (too_large)
+                return -EFBIG;
         text[length] = '\0';
         *ret_text = HN_TAKE(text);
         *ret_length = length;
         return 0;
+}
+
+/* Of a domain that can't be read, or is of no business of ours.  Its id is in the XML only. */
+static void clear_stale(const struct job *job, char **text)
+{
+        int r = job->operation->run == hn_operation_prepare ? hn_stale_clear(job->root, job->name) : 0;
+
+        if (r > 0)
+                (void) hn_text_add(text, "removed the drop-in of an earlier start");
+        else if (r < 0)
+                (void) hn_text_add(text, "drop-ins of earlier starts can't be removed: %s", strerror(-r));
 }
 
 /* In the child, under the budget. */
@@ -92,16 +110,16 @@ static void work(void *data, struct hn_outcome *ret)
         HN_REQUEST struct hn_request *request = NULL;
         struct hn_report report = { 0 }; /* ends with the child: to free what hundreds of guests have takes 0.3 ms */
         HN_FREE char *fault = NULL;
-        int r = hn_xml_parse(job->xml, job->length, &doc);
+        int r = job->xml ? hn_xml_parse(job->xml, job->length, &doc) : -EFBIG;
 
         if (r >= 0)
                 r = hn_request_parse(doc, &request, &fault);
-        if (r < 0) {
+        if (r < 0)
                 ret->summary = hn_text_print("left to libvirt: its XML: %s", fault ? fault : strerror(-r));
+        if (r < 0 || !request->managed_type) {
+                clear_stale(job, &ret->summary);
                 return;
         }
-        if (!request->managed_type)
-                return;
 
         const struct hn_guest guest = { .root = job->root, .name = job->name, .doc = doc, .request = request };
         r = job->operation->run(&guest, &report);
@@ -200,7 +218,7 @@ int main(int argc, char **argv)
         bool session = r < 0 || (root.host && geteuid() != 0);
 
         r = read_input(operation && !session, deadline_us, &xml, &job.length);
-        if (r < 0 || !operation || session)
+        if ((r < 0 && r != -EFBIG) || !operation || session)
                 return EXIT_SUCCESS;
         job.xml = xml;
         if (hn_budget_run(work, &job, deadline_us, &outcome) < 0)

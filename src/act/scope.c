@@ -66,6 +66,16 @@ int hn_scope_unit(long id, const char *name, char **ret)
         return 0;
 }
 
+bool hn_scope_unit_is_of(const char *unit, const char *name)
+{
+        static const char prefix[] = UNIT_PREFIX "qemu\\x2d";
+        HN_FREE char *same = NULL;
+
+        if (strncmp(unit, prefix, sizeof prefix - 1) != 0)
+                return false;
+        return hn_scope_unit(strtol(unit + sizeof prefix - 1, NULL, 10), name, &same) >= 0 && strcmp(same, unit) == 0;
+}
+
 bool hn_scope_unit_valid(const char *unit)
 {
         size_t length = strlen(unit), prefix = strlen(UNIT_PREFIX), suffix = strlen(UNIT_SUFFIX);

@@ -19,6 +19,9 @@ int hn_scope_unit(long id, const char *name, char **ret);
 /* May this text be the name of a guest's scope, and so of a folder?  Asked of what comes from a file. */
 bool hn_scope_unit_valid(const char *unit);
 
+/* Is it the scope of a guest of that name, whatever its id? */
+bool hn_scope_unit_is_of(const char *unit, const char *name);
+
 /* The scope's CPUs at start: the placement's and all that the XML itself asks for.  The caller frees.  -ENOMEM. */
 int hn_scope_cpus(const struct hn_host *host, const struct hn_request *request,
                   const struct hn_placement *placement, hwloc_bitmap_t *ret);

@@ -157,6 +157,33 @@ static void nothing_on_its_input_makes_it_fail(void **state)
                 }
 }
 
+/* What an earlier start of web left, what two others have, and the larger part of what prepare can't make sense of. */
+static void what_can_not_be_read_starts_unconfined(void **state)
+{
+        static char large[(8u << 20) + 4096];
+        const char *const inputs[] = { "", "<domain", "<network/>", "<domain type='kvm'><vcpu>0</vcpu></domain>",
+                                       "<domain type='lxc'><name>web</name></domain>", large };
+        struct tree *tree = *state;
+
+        memset(large, ' ', sizeof large - 1);
+        tree_put(tree, "/sys/fs/cgroup/machine.slice/machine-qemu\\x2d4\\x2dweb.scope/cgroup.procs", "1\n");
+        (void) hook_run("w_eb", "prepare", "begin", hook_domain(9, "w_eb", "6695eb01-f6a4-8304-79aa-97f2502e1930", ""));
+        for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+                tree_put(tree, DROPIN("machine-qemu\\x2d3\\x2dweb.scope"), "[Scope]\nAllowedCPUs=0\n");
+                tree_put(tree, DROPIN("machine-qemu\\x2d4\\x2dweb.scope"), "[Scope]\nAllowedCPUs=0\n");
+                tree_put(tree, DROPIN("machine-qemu\\x2d3\\x2dweb2.scope"), "[Scope]\nAllowedCPUs=0\n");
+                assert_int_equal(hook_run("web", "started", "begin", inputs[i]).status, 0);
+                assert_true(hn_root_exists(&tree->root, DROPIN("machine-qemu\\x2d3\\x2dweb.scope")));
+                struct hook_result result = hook_run("web", "prepare", "begin", inputs[i]);
+                assert_int_equal(result.status, 0);
+                assert_string_equal(result.out, "");
+                assert_false(hn_root_exists(&tree->root, DROPIN("machine-qemu\\x2d3\\x2dweb.scope")));
+                assert_true(hn_root_exists(&tree->root, DROPIN("machine-qemu\\x2d4\\x2dweb.scope")));
+                assert_true(hn_root_exists(&tree->root, DROPIN("machine-qemu\\x2d3\\x2dweb2.scope")));
+                assert_true(hn_root_exists(&tree->root, DROPIN("machine-qemu\\x2d9\\x2dweb.scope"))); /* w_eb's */
+        }
+}
+
 static void reconnect_only_drains_its_input(void **state)
 {
         struct tree *tree = *state;
@@ -300,6 +327,7 @@ int main(void)
                 TEST(leaves_alone_who_opted_out),
                 TEST(refuses_what_the_guest_itself_rules_out),
                 TEST(nothing_on_its_input_makes_it_fail),
+                TEST(what_can_not_be_read_starts_unconfined),
                 TEST(reconnect_only_drains_its_input),
                 TEST(an_input_that_never_ends_is_given_up),
                 TEST(places_whatever_is_closed),

@@ -60,6 +60,22 @@ static void names_the_unit_as_libvirt_and_machined_do(void **state)
         }
 }
 
+static void tells_whose_scope_it_is_whatever_the_id(void **state)
+{
+        (void) state;
+        assert_true(hn_scope_unit_is_of("machine-qemu\\x2d7\\x2dweb.scope", "web"));
+        assert_true(hn_scope_unit_is_of("machine-qemu\\x2d2147483647\\x2dweb.scope", "web"));
+        assert_true(hn_scope_unit_is_of("machine-qemu\\x2d7\\x2dweb1.scope", "web_1")); /* '_' is dropped */
+        static const char *const others[] = {
+                "machine-qemu\\x2d7\\x2dweb1.scope", "machine-qemu\\x2d7\\x2dwe.scope", "machine-qemu\\x2d07\\x2dweb.scope",
+                "machine-qemu\\x2d-7\\x2dweb.scope", "machine-qemu\\x2d\\x2dweb.scope", "machine-qemu\\x2d7\\x2dweb.service",
+                "machine-qemu\\x2d99999999999999999999\\x2dweb.scope", "machine-lxc\\x2d7\\x2dweb.scope", "web", "",
+        };
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+                assert_false(hn_scope_unit_is_of(others[i], "web"));
+        assert_false(hn_scope_unit_is_of("machine-qemu\\x2d7\\x2dweb.scope", ""));
+}
+
 static void foresees_no_name_without_an_id(void **state)
 {
         char *unit = NULL;
@@ -231,6 +247,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(names_the_unit_as_libvirt_and_machined_do),
+                cmocka_unit_test(tells_whose_scope_it_is_whatever_the_id),
                 cmocka_unit_test(foresees_no_name_without_an_id),
                 cmocka_unit_test_setup_teardown(writes_what_systemd_reads, tree_setup, tree_teardown),
                 cmocka_unit_test_setup_teardown(removes_its_own_file_alone, tree_setup, tree_teardown),
