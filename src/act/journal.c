@@ -13,7 +13,7 @@
 HN_PRINTF(3, 0)
 static void to_file(const struct hn_root *root, const char *identifier, const char *text, va_list arguments)
 {
-        HN_CLOSE int fd = hn_root_open_file(root, O_WRONLY | O_APPEND | O_CREAT, 0600, "%s", HN_JOURNAL_FILE);
+        HN_CLOSE int fd = hn_root_open_regular(root, O_WRONLY | O_APPEND | O_CREAT, 0600, "%s", HN_JOURNAL_FILE);
         HN_FREE char *message = hn_text_vprint(text, arguments);
 
         if (fd >= 0 && message)

@@ -178,7 +178,7 @@ static int record(const struct hn_root *root, const char *unit, hwloc_const_bitm
                 r = hn_root_mkdir(root, 0700, "/run/homenode");
         if (r < 0)
                 return r;
-        HN_CLOSE int fd = hn_root_open_file(root, O_WRONLY | O_APPEND | O_CREAT, 0600, "%s", HN_UNITS_FILE);
+        HN_CLOSE int fd = hn_root_open_regular(root, O_WRONLY | O_APPEND | O_CREAT, 0600, "%s", HN_UNITS_FILE);
         if (fd < 0)
                 return fd;
         r = dprintf(fd, "%s%s%s%s%s\n", unit, cpus ? " " CPUS "=" : "", cpus ? cpu_list : "",

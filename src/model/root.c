@@ -59,9 +59,25 @@ void hn_root_close(struct hn_root *root)
 
 static int open_relative(const struct hn_root *root, const char *path, int flags, mode_t mode)
 {
-        int fd = openat(root->fd, path, flags | O_CLOEXEC, mode);
+        int fd = openat(root->fd, path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode);
 
         return fd < 0 ? -errno : fd;
+}
+
+static int open_regular(const struct hn_root *root, const char *path, int flags, mode_t mode)
+{
+        HN_CLOSE int fd = open_relative(root, path, flags, mode);
+        struct stat st;
+        int taken = fd;
+
+        if (fd < 0)
+                return fd;
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode))
+                return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
+        fd = -1;
+        return taken;
 }
 
 /* Files of sysfs and procfs say a size of 0 or 4096 whatever they hold: read to the end. */
@@ -103,7 +119,7 @@ static int read_all(int fd, size_t limit, char **ret_text, size_t *ret_length)
 static int read_relative(const struct hn_root *root, const char *path, size_t limit, char **ret_text,
                          size_t *ret_length)
 {
-        HN_CLOSE int fd = open_relative(root, path, O_RDONLY | O_NOCTTY, 0);
+        HN_CLOSE int fd = open_regular(root, path, O_RDONLY, 0);
 
         return fd < 0 ? fd : read_all(fd, limit, ret_text, ret_length);
 }
@@ -176,7 +192,7 @@ int hn_root_write(const struct hn_root *root, const char *text, const char *path
         RELATIVE_PATH(relative_path, path);
 
         /* Truncating says nothing to the kernel's files; recorded ones are not to keep the end of a longer value. */
-        HN_CLOSE int fd = open_relative(root, relative_path, O_WRONLY | O_TRUNC | O_NOCTTY, 0);
+        HN_CLOSE int fd = open_regular(root, relative_path, O_WRONLY | O_TRUNC, 0);
         if (fd < 0)
                 return fd;
 
@@ -283,6 +299,12 @@ int hn_root_open_file(const struct hn_root *root, int flags, mode_t mode, const 
 {
         RELATIVE_PATH(relative_path, path);
         return open_relative(root, relative_path, flags, mode);
+}
+
+int hn_root_open_regular(const struct hn_root *root, int flags, mode_t mode, const char *path, ...)
+{
+        RELATIVE_PATH(relative_path, path);
+        return open_regular(root, relative_path, flags, mode);
 }
 
 int hn_root_open_dir(const struct hn_root *root, DIR **ret, const char *path, ...)

@@ -50,8 +50,11 @@ int hn_root_remove(const struct hn_root *root, const char *path, ...) HN_PRINTF(
 
 bool hn_root_exists(const struct hn_root *root, const char *path, ...) HN_PRINTF(2, 3);
 
-/* open(2) with O_CLOEXEC; returns the descriptor or -errno. */
+/* open(2) with O_CLOEXEC, O_NONBLOCK and O_NOCTTY; returns the descriptor or -errno.  Takes whatever is there. */
 int hn_root_open_file(const struct hn_root *root, int flags, mode_t mode, const char *path, ...) HN_PRINTF(4, 5);
+
+/* The same, but for regular files alone. */
+int hn_root_open_regular(const struct hn_root *root, int flags, mode_t mode, const char *path, ...) HN_PRINTF(4, 5);
 
 /* Opens a folder for reading; the caller closes it (HN_CLOSEDIR). */
 int hn_root_open_dir(const struct hn_root *root, DIR **ret, const char *path, ...) HN_PRINTF(3, 4);

@@ -75,7 +75,7 @@ int hn_ledger_lock(struct hn_ledger *ledger, uint64_t wait_us)
 
         if (ledger->lock_fd >= 0)
                 return 0;
-        HN_CLOSE int fd = hn_root_open_file(&ledger->base, O_RDWR | O_CREAT | O_NOFOLLOW, 0600, "/lock");
+        HN_CLOSE int fd = hn_root_open_regular(&ledger->base, O_RDWR | O_CREAT | O_NOFOLLOW, 0600, "/lock");
         if (fd < 0)
                 return fd;
         /* Asked again and again: a lock that is waited for has no time limit, and a signal for one is the

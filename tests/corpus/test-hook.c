@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include "model/clock.h"
 #include "model/host.h"
@@ -252,6 +253,34 @@ static void a_slow_reader_is_given_up(void **state)
         assert_true(hn_monotonic_us() - before_us < 5000000);
 }
 
+/* Each takes the place of a file, or of its folder; the lock alone can't be done without. */
+static void does_not_wait_for_what_is_no_file(void **state)
+{
+        static const char *const files[] = {
+                "etc/homenode/homenode.conf", "run/homenode/state.json", "run/homenode/topology",
+                "run/homenode/ledger.index", "run/homenode/ledger/" UUID ".json", "run/homenode/explain",
+        };
+        struct tree *tree = *state;
+
+        assert_int_equal(hn_root_mkdir(&tree->root, 0700, "/run/homenode/ledger"), 0);
+        assert_int_equal(hn_root_mkdir(&tree->root, 0700, "/etc/homenode"), 0);
+        for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+                (void) unlinkat(tree->root.fd, files[i], 0);
+                assert_int_equal(mkfifoat(tree->root.fd, files[i], 0600), 0);
+        }
+        assert_int_equal(hook_run("web", "prepare", "begin", hook_domain(7, "web", UUID, "")).status, 0);
+        assert_true(tree_file_has(tree, DROPIN(WEB), "AllowedMemoryNodes=0\n"));
+        assert_true(tree_file_has(tree, LEDGER UUID ".json", "\"managed\":true"));
+        assert_false(tree_file_has(tree, "/run/homenode/journal", "given up"));
+
+        assert_int_equal(unlinkat(tree->root.fd, "run/homenode/lock", 0), 0);
+        assert_int_equal(mkfifoat(tree->root.fd, "run/homenode/lock", 0600), 0);
+        assert_int_equal(hook_run("x", "prepare", "begin", hook_domain(8, "x", "6695eb01-f6a4-8304-79aa-97f2502e1930",
+                                                                       "")).status, 0);
+        assert_true(tree_file_has(tree, "/run/homenode/journal", "not placed: the ledger can't be had"));
+        assert_false(tree_file_has(tree, "/run/homenode/journal", "given up"));
+}
+
 static void starts_without_a_ledger(void **state)
 {
         struct tree *tree = *state;
@@ -333,6 +362,7 @@ int main(void)
                 TEST(places_whatever_is_closed),
                 TEST(is_not_killed_by_a_limit_on_files),
                 TEST(a_slow_reader_is_given_up),
+                TEST(does_not_wait_for_what_is_no_file),
                 TEST(starts_without_a_ledger),
                 TEST(does_not_wait_for_a_lock_that_is_held),
                 TEST(clears_up_without_the_lock),

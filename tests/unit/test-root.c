@@ -2,7 +2,9 @@
 #include "model/root.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include "unit/support/test.h"
 #include "unit/support/tree.h"
@@ -37,6 +39,53 @@ static void limits_what_it_reads(void **state)
         assert_int_equal(hn_root_read(&tree->root, 10, &text, NULL, "/etc/none"), -ENOENT);
         assert_int_equal(hn_root_read(&tree->root, 10, &text, NULL, "/etc"), -EISDIR);
         assert_null(text);
+}
+
+#define WAIT_S 20 /* a test that waits is ended by this */
+
+static void put_odd(struct tree *tree, const char *name, mode_t type)
+{
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+        if (type == S_IFSOCK) {
+                HN_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+                assert_true(snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", tree->path, name) > 0);
+                assert_int_equal(bind(fd, (struct sockaddr *) &address, sizeof address), 0);
+        } else if (type == S_IFDIR)
+                assert_int_equal(mkdirat(tree->root.fd, name, 0700), 0);
+        else if (type == S_IFLNK)
+                assert_int_equal(symlinkat("/dev/zero", tree->root.fd, name), 0);
+        else
+                assert_int_equal(mknodat(tree->root.fd, name, type | 0600, 0), 0);
+}
+
+static void takes_regular_files_alone_and_waits_for_none(void **state)
+{
+        static const struct { const char *name; mode_t type; int error; } odd[] = {
+                { "fifo", S_IFIFO, -EINVAL }, { "device", S_IFLNK, -EINVAL }, { "socket", S_IFSOCK, -ENXIO },
+                { "folder", S_IFDIR, -EISDIR },
+        };
+        struct tree *tree = *state;
+
+        (void) alarm(WAIT_S);
+        for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+                HN_FREE char *text = NULL;
+                uint64_t number;
+
+                put_odd(tree, odd[i].name, odd[i].type);
+                assert_int_equal(hn_root_read(&tree->root, 100, &text, NULL, "/%s", odd[i].name), odd[i].error);
+                assert_int_equal(hn_root_read_line(&tree->root, &text, "/%s", odd[i].name), odd[i].error);
+                assert_int_equal(hn_root_read_u64(&tree->root, &number, "/%s", odd[i].name), odd[i].error);
+                assert_true(hn_root_write(&tree->root, "1", "/%s", odd[i].name) < 0);
+                assert_true(hn_root_open_regular(&tree->root, O_RDWR | O_CREAT, 0600, "/%s", odd[i].name) < 0);
+                if (odd[i].type == S_IFDIR)
+                        continue;
+                assert_int_equal(hn_root_replace(&tree->root, "new", 3, 0600, "/%s", odd[i].name), 0);
+                assert_int_equal(hn_root_read(&tree->root, 100, &text, NULL, "/%s", odd[i].name), 0);
+                assert_string_equal(text, "new");
+        }
+        (void) alarm(0);
 }
 
 static void reads_only_whole_numbers(void **state)
@@ -141,6 +190,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 TEST(reads_below_the_tree),
                 TEST(limits_what_it_reads),
+                TEST(takes_regular_files_alone_and_waits_for_none),
                 TEST(reads_only_whole_numbers),
                 TEST(replaces_a_file_as_a_whole),
                 TEST(survives_the_temporary_of_one_that_was_killed),
