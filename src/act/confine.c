@@ -5,10 +5,20 @@
 
 #include "act/actions.h"
 
-static bool memory_in_force(const struct hn_groups *groups, const struct hn_placement *placement)
+/* What the drop-in asked for is in force, as far as it is to be had: the nodes that the XML itself names are in it too. */
+static int check_memory(const struct hn_groups *groups, const struct hn_placement *placement,
+                        const struct hn_request *request, bool *ret_in_force)
 {
-        return hwloc_bitmap_iszero(placement->memory_nodes) ||
-               (groups->scope_nodes && hwloc_bitmap_isequal(groups->scope_nodes, placement->memory_nodes));
+        HN_BITMAP hwloc_bitmap_t nodes = NULL;
+        int r = hn_keep_nodes(request, placement, &nodes);
+
+        if (r < 0)
+                return r;
+        bool any = !hwloc_bitmap_iszero(nodes);
+        if (groups->above_nodes && hwloc_bitmap_and(nodes, nodes, groups->above_nodes) < 0)
+                return -ENOMEM;
+        *ret_in_force = !any || (groups->scope_nodes && hwloc_bitmap_isequal(groups->scope_nodes, nodes));
+        return 0;
 }
 
 int hn_confine(const struct hn_root *root, const struct hn_guest_cgroup *cgroup, const struct hn_placement *placement,
@@ -19,10 +29,13 @@ int hn_confine(const struct hn_root *root, const struct hn_guest_cgroup *cgroup,
         HN_ACTIONS struct hn_actions actions = { 0 };
         struct hn_done done = { 0 };
         const struct hn_cgroup_io io = hn_cgroup_files(root);
+        bool in_force = false;
         int r = hn_groups_read(root, cgroup->scope, cgroup->threads, &groups);
 
         if (r >= 0)
                 r = hn_keep_plan(groups, placement, request, &circumstances, &actions);
+        if (r >= 0)
+                r = check_memory(groups, placement, request, &in_force);
         if (r < 0)
                 return r;
         hn_actions_do(&io, NULL, cgroup, &actions, &done);
@@ -31,7 +44,7 @@ int hn_confine(const struct hn_root *root, const struct hn_guest_cgroup *cgroup,
                 .users = actions.users,
                 .failed = actions.unreadable + done.failed,
                 .error = actions.error ? actions.error : done.error,
-                .memory_in_force = memory_in_force(groups, placement),
+                .memory_in_force = in_force,
         };
         return 0;
 }

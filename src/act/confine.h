@@ -11,7 +11,7 @@ struct hn_confined {
         unsigned users;        /* left alone: pinned by the user */
         unsigned failed;
         int error;             /* the first failure's */
-        bool memory_in_force;  /* the scope's effective memory set is the placement's (or none was wanted) */
+        bool memory_in_force;  /* the scope's effective memory set is hn_keep_nodes', as far as that is to be had */
 };
 
 /* Puts the placement's CPU sets into force for what the user left open, sets the affinity of threads that

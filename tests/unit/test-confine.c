@@ -103,6 +103,33 @@ static void goes_on_after_a_failure_and_says_so(void **state)
         assert_list_file(tree, SCOPE "/cpuset.cpus", "0-7");
 }
 
+/* As the drop-in has it: the placement's nodes, and those that the XML binds to; of them those that are to be had. */
+static void memory_is_in_force_as_it_was_asked_for(void **state)
+{
+        static const struct { const char *above, *scope; bool in_force; } sets[] = {
+                { "0-3\n", "1-2\n", true }, { "0-3\n", "2\n", false }, { "0-3\n", "0-3\n", false },
+                { "2-3\n", "2\n", true }, { "3\n", "3\n", false },
+        };
+        HN_PLACEMENT struct hn_placement *placement = on_node_2();
+        HN_BITMAP hwloc_bitmap_t bound = set_of("1");
+        struct hn_request_cell cell = { .ours = bound };
+        struct hn_request request = { .cells = &cell, .n_cells = 1 };
+        struct tree *tree = *state;
+
+        for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+                struct hn_confined confined = { 0 };
+
+                tree_put(tree, "/sys/fs/cgroup/machine.slice/cpuset.mems.effective", sets[i].above);
+                tree_put(tree, SCOPE "/cpuset.mems.effective", sets[i].scope);
+                assert_int_equal(hn_confine(&tree->root, &web, placement, &request, &confined), 0);
+                assert_int_equal(confined.memory_in_force, sets[i].in_force);
+        }
+        hwloc_bitmap_zero(placement->memory_nodes);
+        struct hn_confined confined = { 0 };
+        assert_int_equal(hn_confine(&tree->root, &web, placement, &request, &confined), 0);
+        assert_true(confined.memory_in_force); /* none was wanted */
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, tree_teardown)
 
 int main(void)
@@ -112,6 +139,7 @@ int main(void)
                 TEST(leaves_what_the_user_pinned),
                 TEST(a_cpuset_for_all_is_a_pin_of_all),
                 TEST(goes_on_after_a_failure_and_says_so),
+                TEST(memory_is_in_force_as_it_was_asked_for),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
