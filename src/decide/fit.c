@@ -81,6 +81,14 @@ uint64_t hn_page_kib(const struct hn_host *host, const struct hn_request *reques
         return request->page_default ? default_page_kib(host) : 0;
 }
 
+uint64_t hn_plugged_page_kib(const struct hn_host *host, const struct hn_request *request,
+                             const struct hn_plugged *plugged)
+{
+        uint64_t cell_page_kib = plugged->cell < request->n_cells ? request->cells[plugged->cell].page_kib : 0;
+
+        return plugged->page_given ? plugged->page_kib : hn_page_kib(host, request, cell_page_kib);
+}
+
 unsigned hn_host_threads(const struct hn_host *host)
 {
         unsigned threads = 0;

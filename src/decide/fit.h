@@ -51,6 +51,10 @@ bool hn_fits_idle(const struct hn_policy *policy, const struct hn_node *node, un
 /* The page size of one cell (cell_page_kib as in the request, 0: none of its own); 0: ordinary pages. */
 uint64_t hn_page_kib(const struct hn_host *host, const struct hn_request *request, uint64_t cell_page_kib);
 
+/* The page size of a memory device that names its nodes: its own, or its cell's. */
+uint64_t hn_plugged_page_kib(const struct hn_host *host, const struct hn_request *request,
+                             const struct hn_plugged *plugged);
+
 /* Threads of each core, 1 where cores differ. */
 unsigned hn_host_threads(const struct hn_host *host);
 

@@ -16,6 +16,7 @@ struct laying {
         uint64_t *milli, *kib, *overhead_kib;
         uint64_t *weights, *caps;
         size_t n_short;  /* bound cells that there is no room for */
+        size_t n_tight;  /* and memory devices */
 };
 
 /* Nodes that the host has not are asked for: libvirt will not start that, wherever we would place it. */
@@ -56,6 +57,8 @@ static int check_all(struct hn_task *task)
 
         for (size_t i = 0; r >= 0 && i < request->n_cells; i++)
                 r = check_nodes(task, request->cells[i].bound, "memnode");
+        for (size_t i = 0; r >= 0 && i < request->n_plugged; i++)
+                r = check_nodes(task, request->plugged[i].nodes, "memory device");
         if (r >= 0)
                 r = check_pin(task, request->vcpu_cpuset, "it");
         for (size_t i = 0; r >= 0 && i < request->n_vcpu_pins; i++)
@@ -326,6 +329,40 @@ static int lay(struct laying *l, hwloc_const_bitmap_t wanted)
         return add_seats(l);
 }
 
+/* ---- memory devices with nodes of their own */
+
+static int lay_plugged(struct laying *l, const struct hn_plugged *plugged)
+{
+        struct hn_task *task = l->task;
+        uint64_t page_kib = hn_plugged_page_kib(l->host, task->request, plugged), kib = plugged->memory_kib;
+        size_t kind = hn_ground_kind(l->ground, page_kib);
+
+        if (page_kib && kib % page_kib)
+                kib = hn_add(kib, page_kib - kib % page_kib);
+        l->n_tight += !has_room(l, plugged->nodes, kind, kib);
+        lay_memory(l, plugged->nodes, kind, kib, l->kib);
+        for (size_t at = 0; at < l->host->n_nodes; at++)
+                if (l->kib[at])
+                        task->plugged[task->n_plugged++] = (struct hn_promise) {
+                                .node = l->host->nodes[at].os, .memory_kib = l->kib[at], .page_kib = page_kib };
+        return hwloc_bitmap_or(task->memory_nodes, task->memory_nodes, plugged->nodes) < 0 ? -ENOMEM : 0;
+}
+
+static int lay_all_plugged(struct laying *l)
+{
+        const struct hn_request *request = l->task->request;
+        int r = 0;
+
+        l->task->plugged = calloc(request->n_plugged * l->host->n_nodes + 1, sizeof *l->task->plugged);
+        if (!l->task->plugged)
+                return -ENOMEM;
+        for (size_t i = 0; r >= 0 && i < request->n_plugged; i++)
+                r = lay_plugged(l, &request->plugged[i]);
+        if (r >= 0 && l->n_tight)
+                r = hn_text_add(&l->task->note, "no room where the XML puts %zu of its memory devices", l->n_tight);
+        return r;
+}
+
 /* Where the user has libvirt bind all of the guest's memory, homenode has nothing to say about it. */
 static bool all_bound(const struct hn_request *request)
 {
@@ -352,6 +389,8 @@ int hn_task_fix(struct hn_task *task)
         l.caps = figures + 4 * n;
         task->memory_open = task->memory_open && !all_bound(task->request);
         r = check_all(task);
+        if (r >= 0 && !task->obstacle)
+                r = lay_all_plugged(&l);
         for (l.cell = 0; r >= 0 && !task->obstacle && l.cell < task->n_needs; l.cell++) {
                 hwloc_bitmap_zero(wanted);
                 r = wanted_nodes(task, l.cell, wanted);

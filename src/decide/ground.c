@@ -99,15 +99,22 @@ bool hn_ground_counts(const struct hn_placement *placement, const struct hn_requ
         return !request->uuid[0] || strcmp(placement->uuid, request->uuid) != 0;
 }
 
-static int collect_pages(struct hn_ground *ground, const struct hn_shape *shape)
+static void add_pages(struct hn_ground *ground, uint64_t page_kib)
 {
-        ground->pages = calloc(shape->n_cells + 1, sizeof *ground->pages);
+        if (page_kib && !hn_ground_kind(ground, page_kib))
+                ground->pages[ground->n_pages++] = page_kib;
+}
+
+static int collect_pages(struct hn_ground *ground, const struct hn_request *request, const struct hn_shape *shape)
+{
+        ground->pages = calloc(shape->n_cells + request->n_plugged + 1, sizeof *ground->pages);
         if (!ground->pages)
                 return -ENOMEM;
         ground->n_pages = 1;
         for (size_t i = 0; i < shape->n_cells; i++)
-                if (shape->cells[i].page_kib && !hn_ground_kind(ground, shape->cells[i].page_kib))
-                        ground->pages[ground->n_pages++] = shape->cells[i].page_kib;
+                add_pages(ground, shape->cells[i].page_kib);
+        for (size_t i = 0; i < request->n_plugged; i++)
+                add_pages(ground, hn_plugged_page_kib(ground->host, request, &request->plugged[i]));
         return 0;
 }
 
@@ -291,7 +298,7 @@ int hn_ground_new(const struct hn_situation *situation, const struct hn_request 
         ground->host = situation->host;
         ground->policy = situation->policy;
         ground->weight = hn_weight(request->wishes.priority);
-        r = collect_pages(ground, shape);
+        r = collect_pages(ground, request, shape);
         if (r < 0)
                 return r;
         ground->nodes = calloc(n + 1, sizeof *ground->nodes);

@@ -67,6 +67,7 @@ bool hn_keep_is_users(const struct hn_request *request, enum hn_group_kind kind,
         }
 }
 
+/* Of cells, and of memory devices with nodes of their own. */
 static int add_cells_nodes(const struct hn_request *request, hwloc_bitmap_t nodes)
 {
         for (size_t i = 0; i < request->n_cells; i++) {
@@ -75,6 +76,9 @@ static int add_cells_nodes(const struct hn_request *request, hwloc_bitmap_t node
                 if (bound && hwloc_bitmap_or(nodes, nodes, bound) < 0)
                         return -ENOMEM;
         }
+        for (size_t i = 0; i < request->n_plugged; i++)
+                if (hwloc_bitmap_or(nodes, nodes, request->plugged[i].nodes) < 0)
+                        return -ENOMEM;
         return 0;
 }
 

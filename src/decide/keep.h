@@ -57,14 +57,16 @@ struct hn_circumstances {
  * fact 11), 10 s for 950 MiB under emulation.  QEMU itself takes about as much. */
 #define HN_KEEP_NARROW_KIB (64u << 10)
 
-/* Adds the nodes that the XML itself names for memory: numatune and memnode, the user's and ours.  -ENOMEM. */
+/* Adds the nodes that the XML itself names for memory: numatune, memnode (the user's and ours), memory devices.
+ * -ENOMEM. */
 int hn_keep_add_named(const struct hn_request *request, hwloc_bitmap_t nodes);
 
 /* The memory set of the scope: the placement's, and what the XML itself binds to, or starts fail and a run-time
  * numatune does nothing (DESIGN fact 4); empty where the placement wants none.  -ENOMEM. */
 int hn_keep_nodes(const struct hn_request *request, const struct hn_placement *placement, hwloc_bitmap_t *ret);
 
-/* The nodes that memory is bound to by policy: memnode, the user's and ours, and a strict numatune.  -ENOMEM. */
+/* The nodes that memory is bound to by policy: memnode, the user's and ours, memory devices, and a strict numatune.
+ * -ENOMEM. */
 int hn_keep_bound(const struct hn_request *request, hwloc_bitmap_t *ret);
 
 /* Is this thread group pinned by the user?  (libvirt takes <vcpu cpuset> for whatever has no pin of its own.) */

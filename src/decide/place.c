@@ -86,6 +86,16 @@ static int promise_seat(const struct hn_ground *ground, const struct hn_seat *se
         return hn_placement_promise(placement, &promise);
 }
 
+/* Memory devices that the user put somewhere are promised there, wherever their cells are. */
+static int promise_plugged(const struct hn_task *task, struct hn_placement *placement)
+{
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < task->n_plugged; i++)
+                r = hn_placement_promise(placement, &task->plugged[i]);
+        return r;
+}
+
 static int fill_memory_nodes(const struct hn_task *task, struct hn_placement *placement)
 {
         if (!task->memory_open)
@@ -104,6 +114,8 @@ int hn_place_layout(const struct hn_layout *layout, struct hn_placement **ret, c
         r = fill_cells(layout, placement);
         for (size_t i = 0; r >= 0 && i < layout->n_seats; i++)
                 r = promise_seat(layout->task->ground, &layout->seats[i], placement);
+        if (r >= 0)
+                r = promise_plugged(layout->task, placement);
         if (r >= 0)
                 r = fill_memory_nodes(layout->task, placement);
         if (r >= 0)
@@ -179,6 +191,8 @@ int hn_place_counted(const struct hn_task *task, hwloc_const_bitmap_t nodes, str
                 r = count_kind(task, kind, nodes, scratch, placement);
         if (r >= 0)
                 r = count_vcpus(task, nodes, scratch, placement);
+        if (r >= 0)
+                r = promise_plugged(task, placement);
         if (r < 0)
                 return r;
         *ret = HN_TAKE(placement);

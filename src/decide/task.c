@@ -18,6 +18,7 @@ void hn_task_free(struct hn_task *task)
         free(task->user_cpus);
         free(task->open);
         free(task->seats);
+        free(task->plugged);
         free(task->nodes);
         hwloc_bitmap_free(task->candidates);
         hwloc_bitmap_free(task->memory_nodes);
@@ -86,6 +87,8 @@ static void fill_needs(struct hn_task *task)
 
         for (size_t i = 0; i < shape->n_cells; i++)
                 memory_kib = hn_add(memory_kib, backed_kib(task, i));
+        for (size_t i = 0; i < task->request->n_plugged; i++)
+                memory_kib = hn_add(memory_kib, task->request->plugged[i].memory_kib);
         overhead_kib = hn_overhead_kib(task->ground->policy, memory_kib);
         for (size_t i = 0; i < shape->n_cells; i++) {
                 const struct hn_shape_cell *cell = &shape->cells[i];

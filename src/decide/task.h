@@ -28,6 +28,8 @@ struct hn_task {
         size_t n_open;
         struct hn_seat *seats;       /* of the fixed cells */
         size_t n_seats;
+        struct hn_promise *plugged;  /* of memory devices that name their nodes; off the ground's rooms */
+        size_t n_plugged;
         hwloc_bitmap_t candidates;   /* for the open cells, by OS index */
         size_t *nodes;               /* the same, by `at`, ascending */
         size_t n_nodes;

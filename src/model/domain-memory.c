@@ -17,6 +17,34 @@ static uint64_t round_to_mib(uint64_t kib)
         return (kib + MIB_KIB - 1) / MIB_KIB * MIB_KIB;
 }
 
+/* <source> of a device backed by ordinary memory: its own nodes and pages.  libvirt binds it to those nodes whatever its
+ * cell is bound to (qemuBuildMemoryBackendProps); pages alone go with the cell's nodes, and are counted as its own. */
+static int read_source(struct hn_reading *reading, const xmlNode *device, unsigned cell, uint64_t plugged, bool *ret_own)
+{
+        struct hn_request *request = reading->request;
+        const xmlNode *source = hn_xml_child(device, "source");
+        HN_BITMAP hwloc_bitmap_t nodes = NULL;
+        struct hn_plugged *own;
+        uint64_t page_kib = 0;
+        int r, s;
+
+        r = hn_xml_idset(hn_xml_child(source, "nodemask"), NULL, HN_IDSET_LIMIT, false, &nodes, &reading->fault);
+        if (r < 0)
+                return r == -ENOENT ? 0 : r;
+        s = hn_xml_memory(hn_xml_child(source, "pagesize"), NULL, &page_kib, &reading->fault);
+        if (s < 0 && s != -ENOENT)
+                return s;
+        if (request->n_plugged == HN_DOMAIN_PLUGGED_LIMIT)
+                return hn_xml_fault(&reading->fault, device, "there are more than %u", HN_DOMAIN_PLUGGED_LIMIT);
+        own = HN_ARRAY_ADD(request->plugged, request->n_plugged);
+        if (!own)
+                return -ENOMEM;
+        *own = (struct hn_plugged) { .cell = cell, .memory_kib = plugged, .page_given = s >= 0 && page_kib,
+                                     .page_kib = page_kib == SMALL_PAGE_KIB ? 0 : page_kib, .nodes = HN_TAKE(nodes) };
+        *ret_own = true;
+        return 0;
+}
+
 /* What a device has plugged in at start, and what it counts in <memory>. */
 static int read_device(struct hn_reading *reading, const xmlNode *device, uint64_t *total)
 {
@@ -24,6 +52,7 @@ static int read_device(struct hn_reading *reading, const xmlNode *device, uint64
         const xmlNode *target = hn_xml_child(device, "target");
         uint64_t size = 0, plugged = 0;
         unsigned cell = 0;
+        bool own = false;
         int r;
 
         r = hn_xml_memory(hn_xml_child(target, "size"), NULL, &size, &reading->fault);
@@ -41,7 +70,10 @@ static int read_device(struct hn_reading *reading, const xmlNode *device, uint64
         r = hn_xml_number(hn_xml_child(target, "node"), NULL, 0, UINT32_MAX, &cell, &reading->fault);
         if (r < 0 && r != -ENOENT)
                 return r;
-        if (cell < request->n_cells && __builtin_add_overflow(request->cells[cell].devices_kib, plugged,
+        r = plugged ? read_source(reading, device, cell, plugged, &own) : 0;
+        if (r < 0)
+                return r;
+        if (!own && cell < request->n_cells && __builtin_add_overflow(request->cells[cell].devices_kib, plugged,
                                                               &request->cells[cell].devices_kib))
                 return hn_xml_fault(&reading->fault, device, "the sizes are too large together");
         if (__builtin_add_overflow(*total, size, total) || *total > INT64_MAX)

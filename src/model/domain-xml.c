@@ -204,8 +204,8 @@ int hn_xml_idset(const xmlNode *element, const char *attribute, unsigned limit, 
         if (r == -ENOMEM)
                 return r;
         if (r < 0 || (!may_be_empty && hwloc_bitmap_iszero(set)))
-                return hn_xml_fault(fault, element, "%s: '%s' is not a list of numbers below %u", attribute,
-                                    text, limit);
+                return hn_xml_fault(fault, element, "%s%s'%s' is not a list of numbers below %u",
+                                    attribute ? attribute : "", attribute ? ": " : "", text, limit);
         *ret = HN_TAKE(set);
         return 0;
 }

@@ -55,7 +55,7 @@ int hn_xml_number(const xmlNode *element, const char *attribute, unsigned min, u
 /* A size in KiB, from an attribute or (NULL) the text; the unit stands in the attribute `unit`. */
 int hn_xml_memory(const xmlNode *element, const char *attribute, uint64_t *ret_kib, char **fault);
 
-/* A list of numbers below `limit`, from an attribute.  -ENOENT, -EINVAL; an empty set is one where
+/* A list of numbers below `limit`, from an attribute or (NULL) the text.  -ENOENT, -EINVAL; an empty set is one where
  * `may_be_empty`, and a fault otherwise. */
 int hn_xml_idset(const xmlNode *element, const char *attribute, unsigned limit, bool may_be_empty,
                  hwloc_bitmap_t *ret, char **fault);

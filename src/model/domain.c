@@ -207,6 +207,8 @@ bool hn_request_wants_huge_pages(const struct hn_request *request)
 
         for (size_t i = 0; i < request->n_cells; i++)
                 huge |= request->cells[i].page_kib != 0;
+        for (size_t i = 0; i < request->n_plugged; i++)
+                huge |= request->plugged[i].page_kib != 0;
         return huge;
 }
 
@@ -237,6 +239,9 @@ void hn_request_free(struct hn_request *request)
         hwloc_bitmap_free(request->wishes.nodes);
         free(request->wishes.fault);
         free_cells(request);
+        for (size_t i = 0; i < request->n_plugged; i++)
+                hwloc_bitmap_free(request->plugged[i].nodes);
+        free(request->plugged);
         hwloc_bitmap_free(request->numatune_nodes);
         hwloc_bitmap_free(request->vcpu_cpuset);
         free_pins(request->vcpu_pins, request->n_vcpu_pins);

@@ -13,6 +13,7 @@
 #define HN_DOMAIN_XML_LIMIT (8u << 20)   /* bytes; libvirt's own XML limit is 10 MiB */
 #define HN_DOMAIN_VCPU_LIMIT 8192u
 #define HN_DOMAIN_CELL_LIMIT 1024u
+#define HN_DOMAIN_PLUGGED_LIMIT 1024u    /* QEMU has 256 slots */
 
 enum hn_priority { HN_PRIORITY_LOW, HN_PRIORITY_NORMAL, HN_PRIORITY_HIGH };
 enum hn_memory_rule { HN_MEMORY_AUTO, HN_MEMORY_STRICT, HN_MEMORY_SOFT };
@@ -45,6 +46,15 @@ struct hn_request_cell {
         enum hn_numa_mode mode;    /* of that memnode */
         hwloc_bitmap_t ours;       /* memnode by homenode, where libvirt binds it at a start; NULL: none */
         unsigned *distances;       /* n_cells values, 0 where not given; NULL: none given */
+};
+
+/* A memory device that names its nodes itself (<source><nodemask>), plugged in at start.  It is in no cell's devices_kib. */
+struct hn_plugged {
+        unsigned cell;         /* that it belongs to */
+        uint64_t memory_kib;
+        uint64_t page_kib;     /* 0: ordinary pages, or as its cell */
+        bool page_given;
+        hwloc_bitmap_t nodes;
 };
 
 /* One user pin: vCPU or iothread number and its CPUs. */
@@ -87,6 +97,8 @@ struct hn_request {
         struct hn_topology topology; /* left out where it does not multiply to vcpus_max */
         struct hn_request_cell *cells;
         size_t n_cells;
+        struct hn_plugged *plugged;
+        size_t n_plugged;
         bool cells_ours;           /* they stand in our mark.  Where the domain is not running and they
                                     * no longer fit its vCPUs, memory or vnuma they are left out, and so
                                     * is their topology */

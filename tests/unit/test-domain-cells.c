@@ -65,6 +65,48 @@ static void leaves_memory_devices_out_of_the_start(void **state)
         assert_int_equal(request->memory_slots, 4);
 }
 
+#define CELL "<cpu><numa><cell id='0' cpus='0' memory='4' unit='GiB'/></numa></cpu>"
+#define DIMM(source) "<memory model='dimm'><source>" source "</source>" \
+        "<target><size unit='GiB'>1</size><node>0</node></target></memory>"
+
+/* Those that name no nodes are their cell's. */
+static void memory_devices_may_name_their_nodes(void **state)
+{
+        HN_REQUEST struct hn_request *request = request_of(
+                "<memory unit='GiB'>8</memory>" CELL "<devices>" DIMM("<nodemask>1,^1,2-3</nodemask>")
+                DIMM("<pagesize unit='MiB'>2</pagesize><nodemask>0</nodemask>") DIMM("<pagesize unit='KiB'>4</pagesize>")
+                DIMM("<pagesize>4</pagesize><nodemask>9</nodemask>") "</devices>");
+        (void) state;
+
+        assert_int_equal(request->cells[0].devices_kib, 1 << 20);
+        assert_int_equal(request->n_plugged, 3);
+        assert_set(request->plugged[0].nodes, "2-3");
+        assert_int_equal(request->plugged[0].memory_kib, 1 << 20);
+        assert_false(request->plugged[0].page_given);
+        assert_set(request->plugged[1].nodes, "0");
+        assert_true(request->plugged[1].page_given);
+        assert_int_equal(request->plugged[1].page_kib, 2048);
+        assert_true(request->plugged[2].page_given);
+        assert_int_equal(request->plugged[2].page_kib, 0);
+        assert_true(hn_request_wants_huge_pages(request));
+}
+
+static void refuses_memory_devices_nowhere(void **state)
+{
+        static const char *const masks[] = { "x", "^0", "99999999999", "1-" };
+        (void) state;
+
+        for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+                HN_FREE char *body = NULL;
+
+                assert_true(asprintf(&body, MEMORY CELL "<devices><memory model='dimm'><source><nodemask>%s</nodemask>"
+                                     "</source><target><size unit='GiB'>1</size><node>0</node></target></memory>"
+                                     "</devices>", masks[i]) > 0);
+                HN_FREE char *fault = fault_of(body);
+                assert_non_null(strstr(fault, "nodemask"));
+        }
+}
+
 static void knows_what_memory_is_made_of(void **state)
 {
         HN_REQUEST struct hn_request *plain = request_of(
@@ -117,6 +159,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(reads_cells),
                 cmocka_unit_test(leaves_memory_devices_out_of_the_start),
+                cmocka_unit_test(memory_devices_may_name_their_nodes),
+                cmocka_unit_test(refuses_memory_devices_nowhere),
                 cmocka_unit_test(knows_what_memory_is_made_of),
                 cmocka_unit_test(asks_for_no_cells_of_machines_without),
         };

@@ -95,6 +95,21 @@ static void the_start_s_drop_in_becomes_a_property(void **state)
         assert_plan(groups, placement, &request, &circumstances, "");
 }
 
+/* A DIMM that the user put on node 1: the scope has that too, and keeps it bound there. */
+static void what_memory_devices_name_is_in_the_set(void **state)
+{
+        HN_PLACEMENT struct hn_placement *placement = placed_on(2);
+        HN_BITMAP hwloc_bitmap_t own = set_of("1"), nodes = NULL, bound = NULL;
+        struct hn_plugged dimm = { .nodes = own };
+        struct hn_request request = { .plugged = &dimm, .n_plugged = 1 };
+
+        (void) state;
+        assert_int_equal(hn_keep_nodes(&request, placement, &nodes), 0);
+        assert_set(nodes, "1-2");
+        assert_int_equal(hn_keep_bound(&request, &bound), 0);
+        assert_set(bound, "1");
+}
+
 static void a_scope_that_confines_cpus_is_opened(void **state)
 {
         HN_GROUPS struct hn_groups *groups = groups_of("vcpu0", "4-5", "2");
@@ -244,6 +259,7 @@ int main(void)
                 cmocka_unit_test(pins_in_the_live_xml_are_the_users),
                 cmocka_unit_test(iothreads_stay_at_home_where_the_user_pins_the_emulator),
                 cmocka_unit_test(the_start_s_drop_in_becomes_a_property),
+                cmocka_unit_test(what_memory_devices_name_is_in_the_set),
                 cmocka_unit_test(a_scope_that_confines_cpus_is_opened),
                 cmocka_unit_test(memory_sets),
                 cmocka_unit_test(a_numatune_of_run_time_gets_its_nodes),

@@ -203,6 +203,75 @@ static void memory_devices_do_not_overcommit_a_node(void **state)
         scene_free(scene);
 }
 
+/* One cell of 4 GiB, and memory devices of 2 GiB with this in their <source>, on a host where node 3 has a pool. */
+static const struct hn_decision *start_with_source(struct scene *scene, const char *source)
+{
+        HN_FREE char *body = NULL;
+
+        host_pool(scene->host, 3, 2048, 1024);
+        assert_true(asprintf(&body, UUID "<memory unit='GiB'>6</memory><vcpu>2</vcpu><metadata><h:domain "
+                             "xmlns:h='urn:homenode:1' nodes='1'/></metadata>"
+                             "<cpu><numa><cell id='0' cpus='0-1' memory='4194304'/></numa></cpu>"
+                             "<devices><memory model='dimm'><source>%s</source><target><size unit='GiB'>2</size>"
+                             "<node>0</node></target></memory></devices>", source) > 0);
+        return start_body(scene, body);
+}
+
+/* QEMU takes 32 MiB for the first of 6 GiB and 8 for each further one. */
+static void a_memory_device_is_promised_where_it_says(void **state)
+{
+        struct scene *scene = scene_of(host_of(&four));
+        const struct hn_decision *d = start_with_source(scene, "<nodemask>3</nodemask>");
+        (void) state;
+
+        assert_int_equal(d->verdict, HN_PLACED);
+        assert_set(d->placement->home, "1");
+        assert_int_equal(promise_on(d->placement, 1, 0)->memory_kib, 4 * GIB + 72 * MIB);
+        assert_int_equal(promise_on(d->placement, 3, 0)->memory_kib, 2 * GIB);
+        assert_int_equal(promise_on(d->placement, 3, 0)->vcpus_milli, 0);
+        assert_set(d->placement->memory_nodes, "1,3"); /* or QEMU could not bind it */
+        assert_null(strstr(d->reason, "no room"));
+        scene_free(scene);
+}
+
+static void it_is_promised_in_its_own_pages(void **state)
+{
+        struct scene *scene = scene_of(host_of(&four));
+        const struct hn_decision *d = start_with_source(scene, "<pagesize unit='MiB'>2</pagesize><nodemask>3</nodemask>");
+        (void) state;
+
+        assert_int_equal(d->verdict, HN_PLACED);
+        assert_int_equal(promise_on(d->placement, 3, 2048)->memory_kib, 2 * GIB);
+        assert_int_equal(promise_on(d->placement, 3, 0)->memory_kib, 0);
+        assert_null(strstr(d->reason, "no room"));
+        scene_free(scene);
+}
+
+static void one_that_has_no_room_is_said(void **state)
+{
+        struct scene *scene = scene_of(host_of(&four));
+        const struct hn_decision *d;
+        (void) state;
+
+        occupy(scene, 1, 30 * GIB, "3");
+        d = start_with_source(scene, "<nodemask>3</nodemask>");
+        assert_int_equal(d->verdict, HN_PLACED);
+        assert_int_equal(promise_on(d->placement, 3, 0)->memory_kib, 2 * GIB);
+        assert_non_null(strstr(d->reason, "no room where the XML puts 1 of its memory devices"));
+        scene_free(scene);
+}
+
+static void one_on_a_node_that_is_not_there_is_left(void **state)
+{
+        struct scene *scene = scene_of(host_of(&four));
+        const struct hn_decision *d = start_with_source(scene, "<nodemask>9</nodemask>");
+        (void) state;
+
+        assert_int_equal(d->verdict, HN_LEFT);
+        assert_non_null(strstr(d->reason, "its memory device asks for node 9"));
+        scene_free(scene);
+}
+
 /* 5 GiB in pages of 2 MiB are 2,560 of them. */
 static void memory_devices_take_huge_pages(void **state)
 {
@@ -256,6 +325,10 @@ int main(void)
                 cmocka_unit_test(numatune_on_memory_only_nodes_gets_the_nearest_cpus),
                 cmocka_unit_test(memory_devices_are_promised_with_their_cell),
                 cmocka_unit_test(memory_devices_do_not_overcommit_a_node),
+                cmocka_unit_test(a_memory_device_is_promised_where_it_says),
+                cmocka_unit_test(it_is_promised_in_its_own_pages),
+                cmocka_unit_test(one_that_has_no_room_is_said),
+                cmocka_unit_test(one_on_a_node_that_is_not_there_is_left),
                 cmocka_unit_test(memory_devices_take_huge_pages),
                 cmocka_unit_test(memory_devices_of_a_guest_left_alone_count),
         };

@@ -194,7 +194,7 @@ static hwloc_bitmap_t cpus_of(const struct hn_host *host, hwloc_const_bitmap_t n
 static bool user_fixed(const struct hn_request *request)
 {
         bool fixed = request->numatune_nodes || request->vcpu_cpuset || request->n_vcpu_pins
-                     || request->emulator_pin;
+                     || request->emulator_pin || request->n_plugged;
 
         for (size_t i = 0; i < request->n_cells; i++)
                 fixed |= request->cells[i].bound != NULL;
@@ -320,6 +320,8 @@ static void check_promises(const struct scene *scene, const struct hn_request *r
                 cells += placement->cells[i].memory_kib;
         for (size_t i = 0; i < request->n_cells; i++)
                 cells += request->cells[i].devices_kib;
+        for (size_t i = 0; i < request->n_plugged; i++)
+                cells += request->plugged[i].memory_kib;
         if (decision->verdict != HN_PLACED)
                 return;
         gib = cells / GIB + (cells % GIB ? 1 : 0);
