@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * homenode explain: who a domain is, where it lives, what it was promised there, and why; from the ledger.
+ * homenode explain: who a domain is, where it lives, what it was promised there, and why; from the ledger, or (of one
+ * that does not run) as it would be decided now (explain-next.c).
  * As JSON: an element of `plan --json` with what the entry says besides: state, decided, domain_id, pid,
  * unit, priority, home, memory_nodes, emulator_cpus, vcpu_cpus, promises; without what is not known.
  */
@@ -9,6 +10,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "command/explain-next.h"
 #include "command/explain-text.h"
 #include "command/options.h"
 #include "command/report.h"
@@ -95,16 +97,8 @@ static int add_explanation(struct hn_ledger *ledger, const char *uuid, struct js
                 return r;
         if (r < 0 || !json_object_is_type(explanation, json_type_object))
                 return 0;
-        json_object_object_foreach(explanation, name, value) {
-                if (json_object_object_get_ex(json, name, NULL) || strcmp(name, "vcpu_cpus") == 0)
-                        continue;
-                r = json_object_object_add(json, name, json_object_get(value));
-                if (r < 0) {
-                        json_object_put(value);
-                        return -ENOMEM;
-                }
-        }
-        return 0;
+        json_object_object_del(explanation, "vcpu_cpus");
+        return hn_json_add_absent(json, explanation);
 }
 
 static int explain(const struct hn_root *root, struct hn_ledger *ledger, const struct hn_entry *entry,
@@ -156,8 +150,10 @@ static int find_and_explain(const char *domain, const char *dir, bool as_json)
         if (r < 0)
                 return complain_ledger(domain, dir, r);
         const struct hn_entry *entry = find_entry(&entries, domain);
-        if (!entry)
+        if (!entry && dir)
                 return complain_unknown(domain, as_json);
+        if (!entry)
+                return hn_explain_next(domain, as_json);
         return explain(&root, ledger, entry, as_json);
 }
 
@@ -172,7 +168,8 @@ int hn_command_explain(int argc, char **argv)
         const struct hn_usage usage = {
                 .command = "homenode explain",
                 .operands = "DOMAIN",
-                .summary = "Says where a domain lives and why; DOMAIN is its name or UUID.",
+                .summary = "Says where a domain lives and why, or where it would if it were started now.\n"
+                           "DOMAIN is its name or UUID.",
                 .options = table,
                 .n_options = sizeof table / sizeof *table,
         };

@@ -38,15 +38,6 @@ static int reserve(struct plan *plan, const struct hn_decision *decision)
         return hn_scene_append(plan->scene, decision->placement);
 }
 
-static int decide(struct plan *plan, struct hn_request *request, struct hn_decision **ret)
-{
-        HN_FREE const struct hn_placement **placements = NULL;
-        struct hn_situation situation;
-        int r = hn_where_situation(plan->scene, request, &situation, &placements);
-
-        return r < 0 ? r : hn_scene_decide(plan->scene, &situation, request, ret);
-}
-
 static int plan_domain(struct plan *plan, const char *path)
 {
         HN_DECISION struct hn_decision *decision = NULL;
@@ -55,7 +46,7 @@ static int plan_domain(struct plan *plan, const char *path)
 
         if (r < 0)
                 return HN_EXIT_FAILED;
-        r = decide(plan, input.request, &decision);
+        r = hn_where_decide(plan->scene, input.request, &decision);
         if (r >= 0)
                 r = reserve(plan, decision);
         if (r < 0)

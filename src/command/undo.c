@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "command/options.h"
+#include "command/reach.h"
 #include "command/report.h"
 #include "model/json.h"
 
@@ -121,7 +122,7 @@ static int run(const struct wish *wish)
         r = hn_systemd_new(&root, NULL, &undo.systemd);
         if (r < 0)
                 return hn_complain("systemd: %s", strerror(-r));
-        if (hn_undo_reach(&undo) < 0)
+        if (hn_reach_libvirt(&undo.libvirt, &undo.libvirt_fault) < 0)
                 return hn_complain("out of memory");
         return carry_out(&undo, wish);
 }

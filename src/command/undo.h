@@ -22,9 +22,6 @@ struct hn_undo {
         struct hn_systemd *systemd;
 };
 
-/* ---- undo-libvirt.c.  Sets libvirt or libvirt_fault, within 20 s.  -ENOMEM. */
-int hn_undo_reach(struct hn_undo *undo);
-
 enum hn_undo_outcome {
         HN_UNDO_ABSENT,  /* it does not run, it has no definition */
         HN_UNDO_NOTHING, /* nothing of homenode's is there */

@@ -103,3 +103,12 @@ int hn_where_situation(const struct hn_scene *scene, const struct hn_request *re
         *ret_placements = placements;
         return 0;
 }
+
+int hn_where_decide(struct hn_scene *scene, const struct hn_request *request, struct hn_decision **ret)
+{
+        HN_FREE const struct hn_placement **placements = NULL;
+        struct hn_situation situation;
+        int r = hn_where_situation(scene, request, &situation, &placements);
+
+        return r < 0 ? r : hn_scene_decide(scene, &situation, request, ret);
+}

@@ -36,3 +36,6 @@ int hn_where_scene(const struct hn_where *where, struct hn_scene **ret);
  * before.  *ret points into the scene and at *ret_placements, which the caller frees.  -ENOMEM. */
 int hn_where_situation(const struct hn_scene *scene, const struct hn_request *request,
                        struct hn_situation *ret, const struct hn_placement ***ret_placements);
+
+/* Decides in that situation.  -ENOMEM. */
+int hn_where_decide(struct hn_scene *scene, const struct hn_request *request, struct hn_decision **ret);

@@ -136,6 +136,19 @@ int hn_json_add(struct json_object *object, const char *name, struct json_object
         return 0;
 }
 
+int hn_json_add_absent(struct json_object *object, struct json_object *more)
+{
+        json_object_object_foreach(more, name, value) {
+                if (json_object_object_get_ex(object, name, NULL))
+                        continue;
+                if (json_object_object_add(object, name, json_object_get(value)) < 0) {
+                        json_object_put(value);
+                        return -ENOMEM;
+                }
+        }
+        return 0;
+}
+
 struct json_object *hn_json_new_set(hwloc_const_bitmap_t set)
 {
         HN_FREE char *text = NULL;

@@ -24,5 +24,8 @@ int hn_json_get_array(struct json_object *object, const char *name, size_t limit
 /* Adds a member; `value` is taken over, also on failure; NULL as value means there was no memory.  -ENOMEM. */
 int hn_json_add(struct json_object *object, const char *name, struct json_object *value);
 
+/* Adds the members of `more` that the object has not.  -ENOMEM. */
+int hn_json_add_absent(struct json_object *object, struct json_object *more);
+
 /* A set as a list string; NULL without memory or for an infinite set. */
 struct json_object *hn_json_new_set(hwloc_const_bitmap_t set);

@@ -325,9 +325,13 @@ explain_on_this_host() {
         prints Decided
         run 0 explain --json web
         prints '"decided"'
-        # not for a guest that is gone
+        # of a guest that is gone, libvirt is asked
         rm -r "$HOMENODE_ROOT/proc/4711"
+        HOMENODE_URI=test:///no/such/file
+        export HOMENODE_URI
         run 1 explain web
+        says libvirt
+        unset HOMENODE_URI
         rm -r "$HOMENODE_ROOT/run" "$HOMENODE_ROOT/proc"
 }
 

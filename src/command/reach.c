@@ -1,15 +1,13 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Reaching libvirt, or not: where a daemon that hangs holds the other end of the socket, virConnectOpen waits without
- * a limit, and the guests that run can be given back without it.
- */
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "command/reach.h"
+
 #include <errno.h>
 #include <libvirt/virterror.h>
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
 
-#include "command/undo.h"
+#include "act/libvirt.h"
 
 #define OPEN_WAIT_S 20       /* a daemon that systemd starts for us, with many guests */
 #define KEEPALIVE_S 5        /* calls to one that hangs end after four times that */
@@ -112,18 +110,20 @@ static const char *open_connection(virConnectPtr *ret, char **ret_message)
         return *ret ? NULL : "no message";
 }
 
-int hn_undo_reach(struct hn_undo *undo)
+int hn_reach_libvirt(virConnectPtr *ret, char **ret_fault)
 {
         HN_FREE char *message = NULL;
+        virConnectPtr libvirt = NULL;
         const char *fault;
 
         virSetErrorFunc(NULL, say_nothing);
         (void) virEventRegisterDefaultImpl(); /* keepalive wants one; calls see to it themselves while they wait */
-        fault = open_connection(&undo->libvirt, &message);
+        fault = open_connection(&libvirt, &message);
         if (!fault) {
-                (void) virConnectSetKeepAlive(undo->libvirt, KEEPALIVE_S, KEEPALIVE_COUNT);
+                (void) virConnectSetKeepAlive(libvirt, KEEPALIVE_S, KEEPALIVE_COUNT);
+                *ret = libvirt;
                 return 0;
         }
-        undo->libvirt_fault = strdup(message ? message : fault);
-        return undo->libvirt_fault ? 0 : -ENOMEM;
+        *ret_fault = strdup(message ? message : fault);
+        return *ret_fault ? 0 : -ENOMEM;
 }
