@@ -233,9 +233,12 @@ static void add_device(struct hn_ground *ground, const struct hn_pci_address *ad
         }
 }
 
-static void fill_devices(struct hn_ground *ground, const struct hn_request *request)
+void hn_ground_devices(struct hn_ground *ground, const struct hn_request *request)
 {
         unsigned n = 0;
+
+        for (size_t at = 0; at < ground->host->n_nodes; at++)
+                ground->nodes[at].device = 0;
 
         for (size_t i = 0; i < request->n_hostdevs; i++)
                 add_device(ground, &request->hostdevs[i], &n);
@@ -315,7 +318,7 @@ int hn_ground_new(const struct hn_situation *situation, const struct hn_request 
                 return r;
         fill_shares(ground);
         fill_slow(ground);
-        fill_devices(ground, request);
+        hn_ground_devices(ground, request);
         r = map_cpus(ground);
         if (r < 0)
                 return r;

@@ -62,6 +62,9 @@ void hn_ground_free(struct hn_ground *ground);
 HN_DEFINE_CLEANUP(struct hn_ground *, hn_ground_free, hn_cleanup_ground)
 #define HN_GROUND HN_CLEANUP(hn_cleanup_ground)
 
+/* Fills in how far each node is from a domain's devices. */
+void hn_ground_devices(struct hn_ground *ground, const struct hn_request *request);
+
 /* Index into pages[] of a page size; 0 where it is not there. */
 size_t hn_ground_kind(const struct hn_ground *ground, uint64_t page_kib);
 

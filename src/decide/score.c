@@ -82,17 +82,15 @@ static double vcpu_share(const struct sums *s, uint64_t milli)
         return s->vcpus_milli > 0 ? (double) milli / s->vcpus_milli : 0;
 }
 
-/* This domain's own slowdown there, and by how much it slows those that are there already. */
-static void score_cpu(struct sums *s, const struct hn_ground_node *g, const struct hn_tally *t)
+double hn_score_cpu(const struct hn_ground_node *node, double weight, uint64_t vcpus_milli)
 {
-        double capacity = (double) g->capacity_milli, before, after;
+        double capacity = (double) node->capacity_milli, before, after;
 
-        if (!g->capacity_milli || !t->vcpus_milli)
-                return;
-        before = hn_contention((double) g->demand_milli / capacity);
-        after = hn_contention((double) (g->demand_milli + t->vcpus_milli) / capacity);
-        s->terms[HN_TERM_CPU] += s->ground->weight * vcpu_share(s, t->vcpus_milli) * after
-                                 + g->crowd_cpu * (after - before);
+        if (!node->capacity_milli || !vcpus_milli)
+                return 0;
+        before = hn_contention((double) node->demand_milli / capacity);
+        after = hn_contention((double) (node->demand_milli + vcpus_milli) / capacity);
+        return weight * after + node->crowd_cpu * (after - before);
 }
 
 static double shortage(const struct hn_ground_node *g, uint64_t own_kib)
@@ -180,7 +178,8 @@ static void score_nodes(struct sums *s)
                 const struct hn_ground_node *g = &s->ground->nodes[at];
                 struct hn_tally *t = &s->tallies[at];
 
-                score_cpu(s, g, t);
+                s->terms[HN_TERM_CPU] += hn_score_cpu(g, s->ground->weight * vcpu_share(s, t->vcpus_milli),
+                                                      t->vcpus_milli);
                 score_memory(s, g, t);
                 s->terms[HN_TERM_DEVICE] += s->ground->weight * vcpu_share(s, t->vcpus_milli) * g->device;
                 *t = (struct hn_tally) { .listed = t->listed };

@@ -63,6 +63,10 @@ double hn_weight(enum hn_priority priority);
  * the capacity they collide now and then, above it all the time. */
 double hn_contention(double u);
 
+/* The CPU term of one node: the slowdown of what of a domain comes to be there (`weight`: the domain's, times the share
+ * of its vCPUs), and by how much it slows those that are there already. */
+double hn_score_cpu(const struct hn_ground_node *node, double weight, uint64_t vcpus_milli);
+
 /* Scores seats.  `tallies` is scratch for n_nodes entries, zeroed by the caller once. */
 void hn_score_seats(const struct hn_ground *ground, const struct hn_seat *seats, size_t n_seats,
                     struct hn_tally *tallies, struct hn_score *ret);
