@@ -6,10 +6,14 @@
  *     "boot_id": "…", "written_us": 123,             CLOCK_BOOTTIME; how old it is
  *     "allowed_cpus": "0-63", "isolated_cpus": "2-3", "offline_cpus": "",
  *     "nodes": [ { "node": 0, "free_kib": 123, "busy_cpus": 1.5,
- *                  "pools": [ { "page_kib": 2048, "total": 512, "free": 100 } ] } ] }
+ *                  "pools": [ { "page_kib": 2048, "total": 512, "free": 100 } ] } ],
+ *     "guests": [ { "uuid": "…", "run_cpus": 1.5, "wait_cpus": 0.25, "trend_cpus": 0.1, "cpu_pressure": 0.2,
+ *                   "memory_pressure": 0, "io_pressure": 0 } ] }
  *
  * free_kib is what is left to guests: free and cheaply reclaimable memory, and what guests with a placement hold
  * already (their promises stand for that).  A pool's free pages are those that no process has taken.
+ * Guests are those that were measured: CPUs that they keep busy, that they wait for, by how much the two grow in a
+ * minute; pressure is a share of the time.  A start does without them, and reads less where they are in another file.
  * All members but version are optional; what is not said is as on an idle host.
  */
 #pragma once
