@@ -11,6 +11,7 @@
 
 #include "act/rewrite.h"
 #include "unit/support/decision.h"
+#include "unit/support/recorded.h"
 #include "unit/support/test.h"
 #include "unit/support/xml.h"
 
@@ -229,16 +230,13 @@ int main(void)
 {
         struct corpus corpus = { 0 };
         const struct CMUnitTest tests[] = { cmocka_unit_test_prestate(every_domain_comes_through, &corpus) };
-        const char *data = getenv("HOMENODE_DATA");
         HN_HOST struct hn_host *host = NULL;
         struct hn_policy policy;
         int failed;
 
-        if (!data || asprintf(&corpus.folder, "%s/domains", data) < 0 || access(corpus.folder, R_OK) < 0) {
-                print_error("SKIPPED: no recorded domains at HOMENODE_DATA (%s)\n", data ? data : "not set");
-                free(corpus.folder);
-                return 77;
-        }
+        corpus.folder = recorded("domains");
+        if (!corpus.folder)
+                return SKIPPED;
         if (hn_host_from_description(SMALL_HOST, &host) < 0)
                 return 1;
         hn_policy_defaults(&policy);

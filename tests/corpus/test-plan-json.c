@@ -7,17 +7,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "decide/decide.h"
 #include "model/host.h"
 #include "model/json.h"
+#include "model/text.h"
+#include "unit/support/recorded.h"
 #include "unit/support/test.h"
 #include "unit/support/tree.h"
 
 #define FOUR_NODES "node:4(memory=4GB) core:4 pu:1"
 #define OUTPUT_LIMIT (16u << 20)
-#define SKIPPED 77
 
 struct corpus {
         struct tree tree;
@@ -32,14 +32,20 @@ struct size {
 };
 
 /* Runs `plan --json` with these arguments (in shell quoting) and gives its array. */
-static struct json_object *plan(const struct corpus *corpus, int expected_exit, const char *arguments)
+HN_PRINTF(3, 4)
+static struct json_object *plan(const struct corpus *corpus, int expected_exit, const char *format, ...)
 {
-        HN_FREE char *line = NULL, *text = malloc(OUTPUT_LIMIT);
+        HN_FREE char *line = NULL, *text = malloc(OUTPUT_LIMIT), *arguments = NULL;
         struct json_object *array = NULL;
+        va_list list;
         size_t length;
         FILE *out;
         int status;
 
+        va_start(list, format);
+        arguments = hn_text_vprint(format, list);
+        va_end(list);
+        assert_non_null(arguments);
         assert_true(asprintf(&line, "HOMENODE_ROOT='%s' '%s' plan --json %s", corpus->tree.path,
                              corpus->command, arguments) > 0);
         out = popen(line, "r");
@@ -186,11 +192,9 @@ static void holds_what_the_contract_names(void **state)
         const struct size small = { 2, 1024 };
         HN_HOST struct hn_host *host = NULL;
         HN_JSON struct json_object *array = NULL;
-        HN_FREE char *arguments = NULL;
 
         assert_int_equal(hn_host_from_description(FOUR_NODES, &host), 0);
-        assert_true(asprintf(&arguments, "--host '" FOUR_NODES "' '%s/small.xml'", corpus->fixtures) > 0);
-        array = plan(corpus, 0, arguments);
+        array = plan(corpus, 0, "--host '" FOUR_NODES "' '%s/small.xml'", corpus->fixtures);
         assert_int_equal(json_object_array_length(array), 1);
         struct json_object *domain = element(array, 0);
         assert_string_equal(string(domain, "name"), "small");
@@ -208,15 +212,12 @@ static void says_who_is_left_alone(void **state)
         const struct size small = { 2, 1024 };
         HN_HOST struct hn_host *host = NULL;
         HN_JSON struct json_object *array = NULL;
-        HN_FREE char *arguments = NULL;
         const char *fixtures = corpus->fixtures;
 
         assert_int_equal(hn_host_from_description(FOUR_NODES, &host), 0);
-        assert_true(asprintf(&arguments,
-                             "--host '" FOUR_NODES "' '%s/opted-out.xml' '%s/container.xml' "
+        array = plan(corpus, 0, "--host '" FOUR_NODES "' '%s/opted-out.xml' '%s/container.xml' "
                              "'%s/too-large.xml' '%s/spanning-forbidden.xml' '%s/node-not-there.xml'",
-                             fixtures, fixtures, fixtures, fixtures, fixtures) > 0);
-        array = plan(corpus, 0, arguments);
+                             fixtures, fixtures, fixtures, fixtures, fixtures);
         assert_int_equal(json_object_array_length(array), 5);
         for (size_t i = 0; i < 5; i++) {
                 assert_false(managed(element(array, i)));
@@ -228,20 +229,16 @@ static void plans_the_others_where_one_is_broken(void **state)
 {
         struct corpus *corpus = *state;
         HN_JSON struct json_object *array = NULL, *none = NULL;
-        HN_FREE char *arguments = NULL, *broken = NULL;
         const char *fixtures = corpus->fixtures;
 
-        assert_true(asprintf(&arguments,
-                             "--host '" FOUR_NODES "' '%s/network.xml' '%s/small.xml' '%s/cut-short.xml' "
+        array = plan(corpus, 1, "--host '" FOUR_NODES "' '%s/network.xml' '%s/small.xml' '%s/cut-short.xml' "
                              "- <'%s/node-size.xml' 2>/dev/null",
-                             fixtures, fixtures, fixtures, fixtures) > 0);
-        array = plan(corpus, 1, arguments);
+                             fixtures, fixtures, fixtures, fixtures);
         assert_int_equal(json_object_array_length(array), 2);
         assert_string_equal(string(element(array, 0), "name"), "small");
         assert_string_equal(string(element(array, 1), "name"), "node-size");
 
-        assert_true(asprintf(&broken, "--host '" FOUR_NODES "' '%s/network.xml' 2>/dev/null", fixtures) > 0);
-        none = plan(corpus, 1, broken);
+        none = plan(corpus, 1, "--host '" FOUR_NODES "' '%s/network.xml' 2>/dev/null", fixtures);
         assert_int_equal(json_object_array_length(none), 0);
 }
 
@@ -251,14 +248,11 @@ static void reserves_before_the_next(void **state)
         struct corpus *corpus = *state;
         HN_BITMAP hwloc_bitmap_t taken = hwloc_bitmap_alloc();
         HN_JSON struct json_object *array = NULL;
-        HN_FREE char *arguments = NULL;
         const char *fixtures = corpus->fixtures;
 
-        assert_true(asprintf(&arguments,
-                             "--host '" FOUR_NODES "' '%s/node-size.xml' '%s/node-size.xml' "
+        array = plan(corpus, 0, "--host '" FOUR_NODES "' '%s/node-size.xml' '%s/node-size.xml' "
                              "'%s/node-size.xml' '%s/node-size.xml' '%s/node-size.xml'",
-                             fixtures, fixtures, fixtures, fixtures, fixtures) > 0);
-        array = plan(corpus, 0, arguments);
+                             fixtures, fixtures, fixtures, fixtures, fixtures);
         assert_int_equal(json_object_array_length(array), 5);
         for (size_t i = 0; i < 4; i++) {
                 struct json_object *cells = json_object_object_get(element(array, i), "cells");
@@ -308,22 +302,17 @@ static void check_topology(struct corpus *corpus, const char *file)
 
         assert_int_equal(hn_host_from_description(file, &host), 0);
         for (size_t i = 0; i < N_SIZES; i++) {
-                HN_FREE char *arguments = NULL;
                 HN_JSON struct json_object *alone = NULL;
                 char *longer = NULL;
 
-                assert_true(asprintf(&arguments, "--host '%s' '%s/guest%zu.xml'", file, corpus->tree.path,
-                                     i) > 0);
-                alone = plan(corpus, 0, arguments);
+                alone = plan(corpus, 0, "--host '%s' '%s/guest%zu.xml'", file, corpus->tree.path, i);
                 assert_int_equal(json_object_array_length(alone), 1);
                 check_domain(host, element(alone, 0), &sizes[i]);
                 assert_true(asprintf(&longer, "%s '%s/guest%zu.xml'", all, corpus->tree.path, i) > 0);
                 free(all);
                 all = longer;
         }
-        HN_FREE char *arguments = NULL;
-        assert_true(asprintf(&arguments, "--host '%s' %s", file, all) > 0);
-        together = plan(corpus, 0, arguments);
+        together = plan(corpus, 0, "--host '%s' %s", file, all);
         assert_int_equal(json_object_array_length(together), N_SIZES);
         for (size_t i = 0; i < N_SIZES; i++)
                 check_domain(host, element(together, i), &sizes[i]);
@@ -343,7 +332,8 @@ static void is_valid_on_every_recorded_topology(void **state)
                 (void) snprintf(name, sizeof name, "guest%zu", i);
                 put_domain(corpus, name, &sizes[i]);
         }
-        assert_true(asprintf(&folder, "%s/topologies", getenv("HOMENODE_DATA")) > 0);
+        folder = recorded("topologies");
+        assert_non_null(folder);
         dir = opendir(folder);
         assert_non_null(dir);
         for (struct dirent *file; (file = readdir(dir));) {
@@ -384,8 +374,8 @@ int main(void)
                 cmocka_unit_test(plans_the_others_where_one_is_broken),
                 cmocka_unit_test(reserves_before_the_next),
         };
-        const struct CMUnitTest recorded[] = { cmocka_unit_test(is_valid_on_every_recorded_topology) };
-        const char *data = getenv("HOMENODE_DATA");
+        const struct CMUnitTest machines[] = { cmocka_unit_test(is_valid_on_every_recorded_topology) };
+        HN_FREE char *topologies = NULL;
         int failed;
 
         if (!getenv("HOMENODE_COMMAND") || !getenv("HOMENODE_FIXTURES")) {
@@ -395,10 +385,8 @@ int main(void)
         failed = cmocka_run_group_tests(always, set_up, tear_down);
         if (failed)
                 return 1;
-        if (!data || access(data, R_OK) < 0) {
-                (void) fprintf(stderr, "SKIPPED: no recorded topologies in HOMENODE_DATA (%s)\n",
-                               data ? data : "");
+        topologies = recorded("topologies");
+        if (!topologies)
                 return SKIPPED;
-        }
-        return cmocka_run_group_tests(recorded, set_up, tear_down) ? 1 : 0;
+        return cmocka_run_group_tests(machines, set_up, tear_down) ? 1 : 0;
 }

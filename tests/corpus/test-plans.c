@@ -4,23 +4,21 @@
  * full.  The invariants are those of check_decision().
  */
 #include <dirent.h>
-#include <unistd.h>
 
 #include "decide/fit.h"
 #include "unit/support/scene.h"
+#include "unit/support/recorded.h"
 #include "unit/support/test.h"
 
-static const char *folder;
+static char *folder; /* of the topologies */
 
 /* Calls `check` for every machine that hwloc reads; the scene is freed afterwards. */
 static void each_machine(void (*check)(struct scene *))
 {
         HN_CLOSEDIR DIR *dir = NULL;
-        HN_FREE char *path = NULL;
         unsigned n = 0;
 
-        assert_true(asprintf(&path, "%s/topologies", folder) > 0);
-        dir = opendir(path);
+        dir = opendir(folder);
         assert_non_null(dir);
         for (struct dirent *entry; (entry = readdir(dir));) {
                 HN_FREE char *file = NULL;
@@ -29,7 +27,7 @@ static void each_machine(void (*check)(struct scene *))
 
                 if (!strstr(entry->d_name, ".xml"))
                         continue;
-                assert_true(asprintf(&file, "%s/%s", path, entry->d_name) > 0);
+                assert_true(asprintf(&file, "%s/%s", folder, entry->d_name) > 0);
                 assert_int_equal(hn_host_from_description(file, &host), 0);
                 scene = scene_of(host);
                 check(scene);
@@ -199,12 +197,11 @@ int main(void)
                 cmocka_unit_test(machines_are_filled),
                 cmocka_unit_test(equal_nodes_fill_evenly),
         };
+        int r = SKIPPED;
 
-        folder = getenv("HOMENODE_DATA");
-        if (!folder || access(folder, R_OK) < 0) {
-                print_error("SKIPPED: no recorded machines at HOMENODE_DATA (%s)\n",
-                            folder ? folder : "not set");
-                return 77;
-        }
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        folder = recorded("topologies");
+        if (folder)
+                r = cmocka_run_group_tests(tests, NULL, NULL);
+        free(folder);
+        return r;
 }
