@@ -57,6 +57,7 @@ hook_ms() {
 hook_says() { vm 'journalctl -q -b -t homenode-hook -o cat' | awk -v name="$1:" '$2 == name'; }
 
 drop_ins() { vm 'ls -d /run/systemd/system/machine-*.scope.d 2>/dev/null || true'; }
+no_drop_ins() { [ -z "$(drop_ins)" ]; }
 
 # daemon_says NAME: homenoded's lines about a guest.
 daemon_says() { vm 'journalctl -q -b -t homenoded -o cat' | awk -v name="$1:" '$1 == name'; }

@@ -15,8 +15,6 @@ done
 node=$(node_of one)
 home=$(node_cpus "$node")
 
-no_drop_ins() { [ -z "$(drop_ins)" ]; }
-
 hand_over() {
 	local hold sets
 	wait_until 20 no_drop_ins

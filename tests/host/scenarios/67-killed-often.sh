@@ -7,5 +7,5 @@
 . "$host_dir/lib/storm.sh"
 
 storm_begin
-running=$(storm 200 20)
-storm_check "$running"
+storm 200 20
+storm_check
