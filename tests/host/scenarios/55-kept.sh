@@ -46,6 +46,14 @@ follow() {
 	assert_whole_on one "$node" 131072
 }
 
+# The unit as it runs is open to no more than it needs. In tenths.
+closed() {
+	local exposure
+	exposure=$(vm 'systemd-analyze security --no-pager homenoded' | sed -n 's/.*Overall exposure level for homenoded[^:]*: \([0-9]*\)\.\([0-9]\).*/\1\2/p')
+	[ -n "$exposure" ] || fail 'systemd-analyze tells no exposure'
+	assert_le "$exposure" 30 'exposure, tenths'
+}
+
 # What the user pins at run time, inside the home and outside.
 pin() {
 	for name in one twin; do
@@ -112,7 +120,7 @@ by_libcgroup() {
 	assert_eq "$(vm 'journalctl -q -b -t homenoded | grep -c "libcgroup can"' || true)" 0 'lines about doing without libcgroup'
 }
 
-for step in by_libcgroup hand_over follow pin steady still_pinned second_writer opt_out opt_in undo; do
+for step in by_libcgroup closed hand_over follow pin steady still_pinned second_writer opt_out opt_in undo; do
 	part $step
 	$step
 done
