@@ -191,18 +191,23 @@ static int fill_cells(const struct accepting *a, size_t part, struct hn_move *mo
         return 0;
 }
 
+/* A year at most: rates and sizes come from outside. */
+static uint64_t to_us(double seconds)
+{
+        return (uint64_t) ((seconds < 3.2e7 ? seconds : 3.2e7) * 1e6);
+}
+
 static void fill_cost(const struct accepting *a, size_t part, struct hn_move *move)
 {
         const struct hn_proposal *proposal = a->proposal;
-        double seconds;
+        double seconds = hn_planner_copy_seconds(a->planner, move->memory_kib);
 
-        seconds = hn_planner_copy_seconds(a->planner, move->memory_kib);
-        move->copy_us = (uint64_t) (seconds * 1e6);
-        move->stall_us = (uint64_t) (seconds * 1e6 * HN_MOVE_STALL_SHARE);
+        move->copy_us = to_us(seconds);
+        move->stall_us = to_us(seconds * HN_MOVE_STALL_SHARE);
         move->gain = proposal->gain;
         move->cost = proposal->cost;
         if (proposal->gain > 0 && proposal->kind != HN_MOVE_SPILL)
-                move->pays_back_us = (uint64_t) (proposal->cost / proposal->gain * 1e6);
+                move->pays_back_us = to_us(proposal->cost / proposal->gain);
         move->before = stand_of(a, part)->score;
 }
 

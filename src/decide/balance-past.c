@@ -45,20 +45,25 @@ static struct hn_balance_record *find_or_add(struct hn_balance_past *past, const
         return &record[i];
 }
 
+unsigned hn_balance_streak(const struct hn_balance_record *record, uint64_t now_us)
+{
+        uint64_t rested = record && now_us > record->moved_us ? (now_us - record->moved_us) / STREAK_US : 0;
+
+        return record && record->streak > rested ? record->streak - (unsigned) rested : 0;
+}
+
 int hn_balance_note(struct hn_balance_past *past, const char *uuid, hwloc_const_bitmap_t home, bool delivered,
                     uint64_t now_us)
 {
         HN_BITMAP hwloc_bitmap_t failed = delivered ? NULL : hwloc_bitmap_dup(home);
         struct hn_balance_record *record;
-        uint64_t rested;
 
         if (strlen(uuid) > HN_UUID_LENGTH)
                 return -EINVAL;
         record = !delivered && !failed ? NULL : find_or_add(past, uuid);
         if (!record)
                 return -ENOMEM;
-        rested = record->moved_us && now_us > record->moved_us ? (now_us - record->moved_us) / STREAK_US : 0;
-        record->streak -= rested < record->streak ? (unsigned) rested : record->streak;
+        record->streak = hn_balance_streak(record, now_us);
         record->streak += record->streak < DOUBLINGS;
         record->moved_us = now_us;
         hwloc_bitmap_free(record->failed);

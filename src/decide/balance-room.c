@@ -105,7 +105,8 @@ static size_t find_home(struct hn_planner *planner, const struct hn_stand *stand
                 if (at == from || !hn_planner_open(planner, stand, at) || hn_planner_avoids(planner, stand, &at, 1))
                         continue;
                 hn_field_seats(stand, &at, 1, planner->seats[0]);
-                if (!hn_field_fits(field, stand, planner->seats[0]))
+                if (!hn_field_fits(field, stand, planner->seats[0])
+                    || !hn_planner_takes(planner, stand, planner->seats[0]))
                         continue;
                 hn_field_score(field, stand, planner->seats[0], &there);
                 if (best != SIZE_MAX && there.total - here.total >= *ret_more)

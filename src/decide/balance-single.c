@@ -58,7 +58,7 @@ static void look_at(struct look *look, const size_t *nodes, size_t k)
         if (look->not_this && is(look->not_this, nodes, k))
                 return;
         hn_field_seats(look->stand, nodes, k, seats);
-        if (!hn_field_fits(planner->field, look->stand, seats))
+        if (!hn_field_fits(planner->field, look->stand, seats) || !hn_planner_takes(planner, look->stand, seats))
                 return;
         hn_field_score(planner->field, look->stand, seats, &score);
         gain = look->stand->score.total - score.total;
@@ -71,7 +71,8 @@ static void look_at(struct look *look, const size_t *nodes, size_t k)
                 return;
         }
         cost = hn_planner_cost(planner, look->stand, seats);
-        if (hn_planner_net(planner, gain, cost) <= least(look))
+        if (hn_planner_net(planner, gain, cost) <= least(look)
+            || hn_planner_net(planner, gain, cost) <= planner->threshold + hn_planner_extra(planner, look->stand))
                 return;
         hn_planner_begin(planner, kind_of(look->stand, seats));
         hn_planner_part(planner, look->guest, nodes, k);

@@ -115,6 +115,8 @@ static void look_at(struct pairing *p)
                 return;
         cost = hn_planner_cost(planner, p->a, planner->seats[0]) + hn_planner_cost(planner, p->b, planner->seats[1]);
         if (hn_planner_net(planner, gain, cost) <= best_so_far(planner)
+            || hn_planner_net(planner, gain, cost) <= planner->threshold + hn_planner_extra(planner, p->a)
+                                                               + hn_planner_extra(planner, p->b)
             || hn_planner_avoids(planner, p->a, &at_b, 1) || hn_planner_avoids(planner, p->b, &at_a, 1))
                 return;
         hn_planner_begin(planner, HN_MOVE_SWAP);

@@ -32,16 +32,19 @@ static bool find(struct hn_planner *planner)
         return planner->best.n > 0;
 }
 
-/* Ends: a proposal that does not come to anything takes its guests out of the game. */
+/* A proposal that does not come to anything takes its guests out of the game: so it ends, but each costs a round. */
+#define REFUSALS 8u
+
 static int plan(struct hn_planner *planner)
 {
-        unsigned groups = 0;
+        unsigned groups = 0, refused = 0;
         int r = 0;
 
         hn_field_score_all(planner->field);
-        while (r >= 0 && groups < planner->policy->moves && find(planner)) {
+        while (r >= 0 && groups < planner->policy->moves && refused < REFUSALS && find(planner)) {
                 r = hn_accept(planner);
                 groups += r > 0;
+                refused += r == 0;
         }
         return r < 0 ? r : 0;
 }

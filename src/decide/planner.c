@@ -101,6 +101,8 @@ int hn_planner_new(const struct hn_balance_input *input, struct hn_moves *moves,
         planner->policy = &input->policy->balance;
         planner->moves = moves;
         planner->threshold = planner->policy->threshold_percent / 100.0;
+        if (planner->threshold < HN_LEAST_GAIN)
+                planner->threshold = HN_LEAST_GAIN;
         r = add_wanted(planner, input);
         if (r >= 0)
                 r = hn_field_new(planner->input, &planner->field);
@@ -130,7 +132,26 @@ bool hn_planner_open(const struct hn_planner *planner, const struct hn_stand *st
         const struct hn_node *node = &planner->input->host->nodes[at];
         hwloc_const_bitmap_t wished = stand->guest->request->wishes.nodes;
 
-        return node->role == HN_NODE_HOME && (!wished || hwloc_bitmap_isset(wished, node->os));
+        return node->role == HN_NODE_HOME && (!wished || hwloc_bitmap_isset(wished, node->os))
+               && (!planner->input->free_kib || planner->input->free_kib[at] >= 2 * hn_short_kib(planner, at));
+}
+
+bool hn_planner_takes(const struct hn_planner *planner, const struct hn_stand *stand, const struct hn_seat *seats)
+{
+        const uint64_t *free_kib = planner->input->free_kib;
+
+        for (size_t i = 0; free_kib && !stand->immovable && i < stand->n_seats; i++) {
+                uint64_t comes_kib = hn_short_kib(planner, seats[i].at);
+
+                if (seats[i].at == stand->seats[i].at)
+                        continue;
+                for (size_t j = 0; j < stand->n_seats; j++)
+                        if (seats[j].at == seats[i].at && stand->seats[j].at != seats[i].at && !seats[j].kind)
+                                comes_kib = hn_add(comes_kib, seats[j].memory_kib);
+                if (free_kib[seats[i].at] < comes_kib)
+                        return false;
+        }
+        return true;
 }
 
 bool hn_planner_avoids(const struct hn_planner *planner, const struct hn_stand *stand, const size_t *nodes, size_t k)
@@ -144,6 +165,13 @@ bool hn_planner_avoids(const struct hn_planner *planner, const struct hn_stand *
                 if (hwloc_bitmap_set(home, planner->input->host->nodes[nodes[i]].os) < 0)
                         return true;
         return !home || hn_balance_avoids(record, planner->policy, home, planner->input->now_us);
+}
+
+double hn_planner_extra(const struct hn_planner *planner, const struct hn_stand *stand)
+{
+        return planner->threshold
+               * hn_balance_streak(hn_balance_recall(planner->input->past, stand->placement->uuid),
+                                   planner->input->now_us);
 }
 
 /* ---- what it costs */

@@ -16,6 +16,9 @@
 /* Guests about to start that are looked at: deciding where they would lie costs more than all the rest. */
 #define HN_STARTS 4u
 
+/* Less than that is rounding, whatever the threshold. */
+#define HN_LEAST_GAIN 1e-6
+
 /* Copying takes from everybody else, whoever is moved: memory bandwidth, and a CPU. */
 #define HN_MOVE_COPY_SHARE 0.05
 
@@ -70,17 +73,24 @@ HN_DEFINE_CLEANUP(struct hn_planner *, hn_planner_free, hn_cleanup_planner)
 /* May this guest be moved now, as far as it and its past say?  `giving`: it gives way to another. */
 bool hn_planner_may(const struct hn_planner *planner, const struct hn_stand *stand);
 
-/* May this node be a home of the guest? */
+/* May this node become a home of the guest: one that it may use, and not about to run short of memory? */
 bool hn_planner_open(const struct hn_planner *planner, const struct hn_stand *stand, size_t at);
 
 /* Is this the home that the guest did not come to lately?  -ENOMEM counts as yes. */
 bool hn_planner_avoids(const struct hn_planner *planner, const struct hn_stand *stand, const size_t *nodes, size_t k);
+
+/* Is there memory now for what would be copied to each node, whatever is promised, and would the node not run short? */
+bool hn_planner_takes(const struct hn_planner *planner, const struct hn_stand *stand, const struct hn_seat *seats);
 
 /* Memory that is copied where a guest's seats become these, and what that costs in slowdown × seconds. */
 uint64_t hn_planner_copied_kib(const struct hn_planner *planner, const struct hn_stand *stand,
                                const struct hn_seat *seats);
 double hn_planner_copy_seconds(const struct hn_planner *planner, uint64_t memory_kib);
 double hn_planner_cost(const struct hn_planner *planner, const struct hn_stand *stand, const struct hn_seat *seats);
+
+/* So much besides the threshold must be left for a guest that was moved of late: the threshold once more for each move of
+ * its streak.  What was measured is never the same twice, and nobody is to go back and forth for that. */
+double hn_planner_extra(const struct hn_planner *planner, const struct hn_stand *stand);
 
 /* What is left of a gain. */
 double hn_planner_net(const struct hn_planner *planner, double gain, double cost);

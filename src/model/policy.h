@@ -13,7 +13,7 @@ enum hn_definition { HN_DEFINITION_AUTO, HN_DEFINITION_MINIMAL, HN_DEFINITION_NE
 struct hn_balance_policy {
         unsigned period_seconds;       /* how often it is looked at: 10; 0: never */
         unsigned moves;                /* at most so many at once: 2 */
-        unsigned threshold_percent;    /* the sum of all guests' slowdowns must fall by as much of one guest: 5 */
+        unsigned threshold_percent;    /* the sum of all guests' slowdowns must fall by as much of one guest: 10 */
         unsigned payback_seconds;      /* a move is worth its cost where it pays back within: 300 */
         unsigned cooldown_seconds;     /* a guest that was moved is left alone for: 60 */
 };

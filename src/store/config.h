@@ -13,7 +13,7 @@
  *   [balance]
  *   period_seconds = 10                      0-3600
  *   moves = 2                                0-16
- *   threshold_percent = 5                    0-1000
+ *   threshold_percent = 10                   0-1000
  *   payback_seconds = 300                    0-86400
  *   cooldown_seconds = 60                    0-86400
  *   [daemon]

@@ -56,6 +56,9 @@ static void rest_doubles_with_each_move_of_a_streak(void **state)
         (void) state;
         note(&past, A, "1", true, 1000 * S);
         note(&past, A, "0", true, 1060 * S);
+        assert_int_equal(hn_balance_streak(hn_balance_recall(&past, A), 1179 * S), 2);
+        assert_int_equal(hn_balance_streak(hn_balance_recall(&past, A), 1660 * S), 1);
+        assert_int_equal(hn_balance_streak(hn_balance_recall(&past, A), 9999 * S), 0);
         assert_true(rests(&past, A, 1179 * S));
         assert_false(rests(&past, A, 1180 * S));
         note(&past, A, "1", true, 1180 * S);

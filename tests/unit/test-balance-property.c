@@ -108,7 +108,7 @@ static struct yard *any_yard(unsigned seed)
         drawn = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
         yard = yard_of(any_host());
         yard->policy.balance.moves = 1 + draw(4);
-        yard->policy.balance.threshold_percent = 1 + draw(10);
+        yard->policy.balance.threshold_percent = draw(10);
         fill(yard);
         return yard;
 }
@@ -127,12 +127,13 @@ static void constant_load_goes_quiet_and_the_total_never_rises(void **state)
         (void) state;
         for (unsigned seed = 0; seed < rounds(); seed++) {
                 struct yard *yard = any_yard(seed);
-                /* each move brings the sum down by the threshold at least */
-                double most = yard_total(yard) / (yard->policy.balance.threshold_percent / 100.0) + 2 * (double) yard->n;
+                double threshold = (yard->policy.balance.threshold_percent + 0.1) / 100;
+                /* each group brings the sum down by the threshold at least; then there is memory that comes home */
+                double most = 4 * yard_total(yard) / threshold + (double) yard->n;
                 size_t moves = yard_settle(yard, 2000);
 
-                if ((double) moves > most * 4)
-                        fail_msg("seed %u: %zu moves", seed, moves);
+                if ((double) moves > most)
+                        fail_msg("seed %u: %zu moves, %.0f at most", seed, moves, most);
                 for (unsigned kind = 0; kind < HN_MOVE_SPILL; kind++)
                         moved[kind] += yard->moved[kind];
                 yard_free(yard);
@@ -144,6 +145,28 @@ static void constant_load_goes_quiet_and_the_total_never_rises(void **state)
         }
 }
 
+/* The kernel's figures say that some nodes run short, and go on to say so whatever is done. */
+static void nodes_that_stay_short_end_quiet(void **state)
+{
+        size_t spilled = 0;
+
+        (void) state;
+        for (unsigned seed = 0; seed < rounds(); seed++) {
+                struct yard *yard = any_yard(seed);
+                uint64_t *free_kib = calloc(yard->host->n_nodes + 1, sizeof *free_kib);
+
+                assert_non_null(free_kib);
+                for (size_t at = 0; at < yard->host->n_nodes; at++)
+                        free_kib[at] = draw(3) ? yard->host->nodes[at].memory_kib / (1 + draw(4)) : draw(64) * MIB;
+                yard->input.free_kib = free_kib;
+                (void) yard_settle(yard, 2000);
+                spilled += yard->moved[HN_MOVE_SPILL];
+                free(free_kib);
+                yard_free(yard);
+        }
+        assert_true(spilled > 0);
+}
+
 /* Measurements are never the same twice: guests must not go back and forth for that. */
 static void noise_moves_nobody_back_and_forth(void **state)
 {
@@ -153,6 +176,7 @@ static void noise_moves_nobody_back_and_forth(void **state)
                 double *busy;
                 size_t n = 0;
 
+                yard->policy.balance.threshold_percent = 10;
                 (void) yard_settle(yard, 2000);
                 busy = calloc(yard->n + 1, sizeof *busy);
                 assert_non_null(busy);
@@ -169,7 +193,7 @@ static void noise_moves_nobody_back_and_forth(void **state)
                         n += moves.n;
                         yard->input.now_us += 10 * SECOND_US;
                 }
-                if (n > 2 * yard->n + 2)
+                if (n > yard->n / 2 + 2)
                         fail_msg("seed %u: %zu moves of %zu guests", seed, n, yard->n);
                 free(busy);
                 yard_free(yard);
@@ -234,6 +258,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(constant_load_goes_quiet_and_the_total_never_rises),
+                cmocka_unit_test(nodes_that_stay_short_end_quiet),
                 cmocka_unit_test(noise_moves_nobody_back_and_forth),
                 cmocka_unit_test(what_placing_chose_stays),
                 cmocka_unit_test(says_the_same_twice),

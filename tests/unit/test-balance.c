@@ -15,7 +15,10 @@ static const struct host_plan two_nodes = { .nodes = 2, .cores = 4, .threads = 1
 
 static int setup(void **state)
 {
-        *state = yard_of(host_of(&four_nodes));
+        struct yard *yard = yard_of(host_of(&four_nodes));
+
+        yard->policy.balance.threshold_percent = 5;
+        *state = yard;
         return 0;
 }
 
@@ -71,6 +74,51 @@ static void busy_guests_are_separated(void **state)
         yard_apply(yard, &moves);
         assert_true(fabs(yard_total(yard) - 0.5) < 1e-6);
         assert_quiet(yard);
+}
+
+/* What the test machine does: 4 nodes of 2 CPUs, two busy guests on one of them, idle ones on the others. */
+static void separated_within_three_periods_and_then_quiet(void **state)
+{
+        static const struct host_plan small = { .nodes = 4, .cores = 2, .threads = 1, .memory_kib = 1536 * MIB };
+        struct yard *yard = yard_of(host_of(&small));
+        size_t a = yard_add(yard, 2, 512 * MIB, "0", 2), b = yard_add(yard, 2, 512 * MIB, "0", 2);
+
+        (void) state;
+        for (unsigned node = 1; node < 4; node++)
+                yard_add(yard, 2, 512 * MIB, (const char *const[]) { "1", "2", "3" }[node - 1], 0.05);
+        for (unsigned period = 0; period < 53; period++) {
+                HN_MOVES struct hn_moves moves = { 0 };
+
+                yard->guests[a].busy_cpus = 2 - 0.02 * (period % 5);
+                yard->guests[b].busy_cpus = 2 - 0.03 * (period % 4);
+                yard->guests[2].busy_cpus = 0.05 + 0.01 * (period % 7);
+                yard_balance(yard, &moves);
+                if (period >= 3 && moves.n)
+                        fail_msg("period %u: %s", period, moves.list[0].reason);
+                yard_apply(yard, &moves);
+                yard->input.now_us += 10 * SECOND_US;
+                if (period == 2)
+                        assert_false(hwloc_bitmap_intersects(yard->placements[a]->home, yard->placements[b]->home));
+        }
+        yard_free(yard);
+}
+
+/* Room was promised there, but somebody else has the memory now. */
+static void no_guest_is_sent_where_memory_is_short(void **state)
+{
+        struct yard *yard = *state;
+        uint64_t free_kib[4] = { 50 * GIB, 5 * GIB, 2 * GIB - 1, 5 * GIB };
+        HN_MOVES struct hn_moves moves = { 0 };
+
+        yard->input.free_kib = free_kib;
+        yard_add(yard, 4, 4 * GIB, "0", 4);
+        yard_add(yard, 4, 4 * GIB, "0", 4);
+        assert_quiet(yard);
+        /* 4 GiB and QEMU's 56 MiB come, and 1 GiB is to be left */
+        free_kib[1] = 5 * GIB + 56 * MIB;
+        free_kib[3] = 5 * GIB + 56 * MIB - 1;
+        yard_balance(yard, &moves);
+        assert_move(&moves, HN_MOVE_GUEST, 0, "1");
 }
 
 static void idle_guests_stay(void **state)
@@ -348,6 +396,7 @@ static void a_guest_across_nodes_gets_whole(void **state)
         HN_MOVES struct hn_moves moves = { 0 };
         size_t filler;
 
+        host_distance(yard->host, 0, 1, 40);
         filler = yard_add(yard, 1, 60 * GIB, "0", 0.1);
         assert_true(yard_put(yard, vm(1, 4, 60 * GIB), "0-1", 4));
         yard->guests[filler].held = true;
@@ -531,6 +580,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 ON_FOUR(busy_guests_are_separated),
+                cmocka_unit_test(separated_within_three_periods_and_then_quiet),
+                ON_FOUR(no_guest_is_sent_where_memory_is_short),
                 ON_FOUR(idle_guests_stay),
                 ON_FOUR(the_busy_one_of_many_does_not_flee_from_idle_ones),
                 ON_FOUR(what_was_not_measured_counts_as_promised),

@@ -41,7 +41,7 @@ static void assert_defaults(const struct hn_policy *policy)
         assert_int_equal(policy->renew_seconds, 300);
         assert_int_equal(policy->balance.period_seconds, 10);
         assert_int_equal(policy->balance.moves, 2);
-        assert_int_equal(policy->balance.threshold_percent, 5);
+        assert_int_equal(policy->balance.threshold_percent, 10);
         assert_int_equal(policy->balance.payback_seconds, 300);
         assert_int_equal(policy->balance.cooldown_seconds, 60);
 }
