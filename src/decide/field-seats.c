@@ -177,6 +177,22 @@ static void list_nodes(struct hn_stand *stand)
         stand->n_nodes = n;
 }
 
+/* pinning="core": each host core that a vCPU has for itself once, however many of its vCPUs share it. */
+static size_t count_cores(const struct hn_field *field, const struct hn_placement *placement)
+{
+        size_t n = 0;
+
+        for (size_t i = 0; i < placement->n_vcpu_cpus; i++) {
+                const struct hn_core *core = hn_ground_core(field->ground, placement->vcpu_cpus[i].cpus);
+                bool again = false;
+
+                for (size_t j = 0; core && !again && j < i; j++)
+                        again = hn_ground_core(field->ground, placement->vcpu_cpus[j].cpus) == core;
+                n += core && !again;
+        }
+        return n;
+}
+
 /* What it demands of its vCPUs, and how busy that makes it. */
 static void demand(struct hn_stand *stand)
 {
@@ -234,6 +250,7 @@ int hn_stand_seats(const struct hn_field *field, struct hn_stand *stand)
         for (size_t i = 0; i < stand->n_seats; i++)
                 stand->asked_milli += stand->seats[i].vcpus_milli;
         list_nodes(stand);
+        stand->n_cores = stand->n_nodes == 1 ? count_cores(field, placement) : 0;
         demand(stand);
         return 0;
 }

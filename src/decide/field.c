@@ -78,6 +78,8 @@ static void add_seats(struct hn_field *field, const struct hn_stand *stand, cons
                 if (seat->kind)
                         promised[seat->kind] += sign * seat->memory_kib;
         }
+        if (stand->n_seats)
+                field->nodes[seats[0].at].own_cores += sign * stand->n_cores;
         for (size_t i = 0; i < stand->n_seats; i++)
                 update(field, seats[i].at);
 }
@@ -125,6 +127,9 @@ void hn_field_score_all(struct hn_field *field)
 
 bool hn_field_fits(const struct hn_field *field, const struct hn_stand *stand, const struct hn_seat *seats)
 {
+        if (stand->n_cores
+            && field->nodes[seats[0].at].own_cores + stand->n_cores > field->input->host->nodes[seats[0].at].n_cores)
+                return false;
         for (size_t i = 0; i < stand->n_seats; i++) {
                 size_t at = seats[i].at;
                 uint64_t milli = 0, ordinary = 0, huge = 0;

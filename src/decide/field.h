@@ -29,6 +29,7 @@ struct hn_stand {
         size_t n_nodes;
         bool spread;              /* over all of its nodes: then its seats are those of one cell */
         uint64_t asked_milli;     /* vCPUs × 1000 */
+        size_t n_cores;           /* host cores that are its own, where it is on one node */
         uint64_t milli;           /* those that it demands */
         double *device;           /* by `at`; NULL: no devices to be near to */
         uint64_t resident_kib, outside_kib; /* of its memory, and of that not at home */
@@ -40,6 +41,7 @@ struct hn_field_node {
         uint64_t busy_milli, milli;
         uint64_t cpu_parts, memory_parts;
         uint64_t left_kib;        /* without guests */
+        size_t own_cores;         /* that single guests have for themselves */
 };
 
 struct hn_field {

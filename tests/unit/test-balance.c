@@ -151,6 +151,24 @@ static void what_was_not_measured_counts_as_promised(void **state)
         assert_move(&moves, HN_MOVE_GUEST, 0, "0");
 }
 
+/* Cores of its own are not to be had on node 1: somebody else has them for himself. */
+static void who_has_cores_of_its_own_gets_some_again(void **state)
+{
+        struct yard *yard = *state;
+        HN_MOVES struct hn_moves moves = { 0 };
+        struct hn_request *pinned[2] = { vm(0, 3, GIB), vm(1, 3, GIB) };
+
+        for (unsigned i = 0; i < 2; i++) {
+                pinned[i]->wishes.pin_cores = true;
+                assert_true(yard_put(yard, pinned[i], i ? "1" : "0", i ? 0.1 : 3));
+                assert_int_equal(yard->placements[i]->n_vcpu_cpus, 3);
+        }
+        yard->load.nodes[yard->load.n_nodes++] = (struct hn_node_load) { .node = 0, .busy_cpus = 4 };
+        yard_balance(yard, &moves);
+        assert_move(&moves, HN_MOVE_GUEST, 0, "2");
+        assert_int_equal(moves.list[0].to->n_vcpu_cpus, 3);
+}
+
 static void host_load_counts(void **state)
 {
         struct yard *yard = *state;
@@ -585,6 +603,7 @@ int main(void)
                 ON_FOUR(idle_guests_stay),
                 ON_FOUR(the_busy_one_of_many_does_not_flee_from_idle_ones),
                 ON_FOUR(what_was_not_measured_counts_as_promised),
+                ON_FOUR(who_has_cores_of_its_own_gets_some_again),
                 ON_FOUR(host_load_counts),
                 ON_FOUR(a_move_must_pay_back),
                 ON_FOUR(nothing_moves_where_nothing_may_pay_back),
