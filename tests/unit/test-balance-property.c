@@ -4,6 +4,8 @@
  * constant load it goes quiet.  Hosts, guests and loads are drawn by a generator of our own, the same in every run;
  * $HOMENODE_ROUNDS: how many of them.
  */
+#include <math.h>
+
 #include "unit/support/test.h"
 
 #include "unit/support/yard.h"
@@ -200,6 +202,48 @@ static void noise_moves_nobody_back_and_forth(void **state)
         }
 }
 
+/* Figures come from files that somebody else may have written. */
+static void absurd_figures_do_no_harm(void **state)
+{
+        static const double busy[] = { -1, 0, 1e-300, 1e300, INFINITY, -INFINITY, NAN };
+        static const uint64_t sizes[] = { 0, 1, GIB, UINT64_MAX / 2, UINT64_MAX };
+
+        (void) state;
+        for (unsigned seed = 0; seed < rounds(); seed++) {
+                struct yard *yard = any_yard(seed);
+                uint64_t *free_kib = calloc(yard->host->n_nodes + 1, sizeof *free_kib);
+                HN_MOVES struct hn_moves moves = { 0 };
+                struct hn_score total;
+
+                assert_non_null(free_kib);
+                for (size_t at = 0; at < yard->host->n_nodes; at++) {
+                        free_kib[at] = sizes[draw(5)];
+                        yard->host->nodes[at].free_kib = sizes[draw(5)];
+                }
+                yard->input.free_kib = free_kib;
+                yard->input.copy_kib_per_second = sizes[draw(5)];
+                yard->input.now_us = sizes[draw(5)];
+                for (size_t i = 0; i < yard->load.n_nodes; i++)
+                        yard->load.nodes[i].busy_cpus = busy[draw(7)];
+                for (size_t i = 0; i < yard->n; i++) {
+                        yard->guests[i].busy_cpus = busy[draw(7)];
+                        yard_resident(yard, i, 0);
+                        for (size_t at = 0; at < yard->host->n_nodes; at++)
+                                yard->resident[i][at] = sizes[draw(5)];
+                        for (size_t j = 0; !draw(4) && j < yard->placements[i]->n_promises; j++)
+                                yard->placements[i]->promises[j] = (struct hn_promise) {
+                                        .node = draw(2) ? 0 : draw(2000), .memory_kib = sizes[draw(3)] << draw(30),
+                                        .vcpus_milli = draw(2) * HN_PLACEMENT_MILLI_LIMIT,
+                                };
+                }
+                assert_int_equal(hn_balance(&yard->input, &moves), 0);
+                assert_int_equal(hn_balance_total(&yard->input, &total), 0);
+                assert_true(isfinite(total.total));
+                free(free_kib);
+                yard_free(yard);
+        }
+}
+
 /* One scoring function: where placing has just put a guest, balancing leaves it. */
 static void what_placing_chose_stays(void **state)
 {
@@ -260,6 +304,7 @@ int main(void)
                 cmocka_unit_test(constant_load_goes_quiet_and_the_total_never_rises),
                 cmocka_unit_test(nodes_that_stay_short_end_quiet),
                 cmocka_unit_test(noise_moves_nobody_back_and_forth),
+                cmocka_unit_test(absurd_figures_do_no_harm),
                 cmocka_unit_test(what_placing_chose_stays),
                 cmocka_unit_test(says_the_same_twice),
         };
