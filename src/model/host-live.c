@@ -202,13 +202,40 @@ static uint64_t read_pages(const struct hn_root *root, unsigned os, const struct
         return pages < limit ? pages : limit;
 }
 
+/* Page sizes of which the host as a whole has no page: no node has to be asked for those. */
+struct no_pages {
+        uint64_t page_kib[HN_HOST_POOL_LIMIT];
+        size_t n;
+};
+
+static bool has_none(const struct no_pages *none, uint64_t page_kib)
+{
+        for (size_t i = 0; i < none->n; i++)
+                if (none->page_kib[i] == page_kib)
+                        return true;
+        return false;
+}
+
+static void find_no_pages(const struct hn_root *root, const struct hn_fact_node *node, struct no_pages *ret)
+{
+        for (size_t i = 0; i < node->n_pools && ret->n < HN_HOST_POOL_LIMIT; i++) {
+                uint64_t page_kib = node->pools[i].page_kib, pages = 0;
+
+                if (hn_root_read_u64(root, &pages, "/sys/kernel/mm/hugepages/hugepages-%" PRIu64 "kB/nr_hugepages",
+                                     page_kib) >= 0 && !pages)
+                        ret->page_kib[ret->n++] = page_kib;
+        }
+}
+
 /* Page sizes stay the same for a whole boot, so a node from the cache has them already. */
-static void read_pools(const struct hn_root *root, bool with_free, struct hn_fact_node *node)
+static void read_pools(const struct hn_root *root, bool with_free, const struct no_pages *none,
+                       struct hn_fact_node *node)
 {
         for (size_t i = 0; i < node->n_pools; i++) {
                 struct hn_pool *pool = &node->pools[i];
 
-                pool->total_pages = read_pages(root, node->os, pool, "nr_hugepages");
+                pool->total_pages = has_none(none, pool->page_kib)
+                                            ? 0 : read_pages(root, node->os, pool, "nr_hugepages");
                 pool->free_pages = 0;
                 if (with_free && pool->total_pages)
                         pool->free_pages = read_pages(root, node->os, pool, "free_hugepages");
@@ -283,6 +310,8 @@ static int read_sets(const struct hn_root *root, struct hn_facts *facts)
 
 int hn_facts_live_figures(const struct hn_root *root, bool with_pools, struct hn_facts *facts)
 {
+        struct no_pages none = { .n = 0 };
+
         for (size_t i = 0; i < facts->n_nodes; i++) {
                 struct hn_fact_node *node = &facts->nodes[i];
                 int r = read_memory(root, node);
@@ -291,7 +320,9 @@ int hn_facts_live_figures(const struct hn_root *root, bool with_pools, struct hn
                         r = find_pools(root, node);
                 if (r < 0)
                         return r;
-                read_pools(root, with_pools, node);
+                if (i == 0) /* all nodes with memory have the same sizes */
+                        find_no_pages(root, node, &none);
+                read_pools(root, with_pools, &none, node);
         }
         return read_sets(root, facts);
 }

@@ -22,6 +22,7 @@
 #define CORES 4u
 #define THREADS 2u
 #define GUESTS 500u
+#define HUGEPAGES "/sys/kernel/mm/hugepages"
 #define BOOT_ID "11111111-2222-3333-4444-555555555555"
 
 static void put_guest(struct tree *tree, struct hn_ledger *ledger, unsigned i)
@@ -69,7 +70,9 @@ static void put_host(struct tree *tree)
 {
         HN_LEDGER struct hn_ledger *ledger = NULL;
 
-        host_tree_put(tree, NODES, CORES, THREADS);
+        host_tree_put(tree, NODES, CORES, THREADS); /* a page of 1 GiB on each node, none of 2 MiB */
+        tree_put(tree, HUGEPAGES "/hugepages-2048kB/nr_hugepages", "0\n");
+        tree_put(tree, HUGEPAGES "/hugepages-1048576kB/nr_hugepages", "64\n");
         tree_put(tree, "/proc/sys/kernel/random/boot_id", BOOT_ID "\n");
         tree_put(tree, "/run/homenode/systemd-version", BOOT_ID " 257\n");
         assert_int_equal(hn_ledger_open(&tree->root, NULL, &ledger), 0);

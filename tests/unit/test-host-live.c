@@ -74,6 +74,21 @@ static void pools_are_counted_per_node(void **state)
         assert_int_equal(hn_node_pool(&host->nodes[0], 1048576)->free_pages, 1);
 }
 
+/* The figure of the node is one that nobody would have, to show that it was not asked for. */
+static void nodes_are_not_asked_for_pages_the_host_has_none_of(void **state)
+{
+        struct tree *tree = *state;
+        HN_HOST struct hn_host *host = NULL;
+
+        tree_put(tree, "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "0\n");
+        tree_put(tree, "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "2\n");
+        tree_put(tree, NODE "/node1/hugepages/hugepages-2048kB/nr_hugepages", "1024\n");
+        host = look(tree);
+        assert_int_equal(hn_node_pool(&host->nodes[1], 2048)->total_pages, 0);
+        assert_int_equal(hn_node_pool(&host->nodes[1], 1048576)->free_pages, 1);
+        assert_int_equal(host->nodes[1].memory_kib, 7u << 20);
+}
+
 static void isolated_and_offline_cpus_are_not_for_guests(void **state)
 {
         struct tree *tree = *state;
@@ -258,6 +273,7 @@ int main(void)
                 TEST(nodes_cores_and_caches_are_those_of_sysfs),
                 TEST(cache_that_can_go_counts_as_free),
                 TEST(pools_are_counted_per_node),
+                TEST(nodes_are_not_asked_for_pages_the_host_has_none_of),
                 TEST(isolated_and_offline_cpus_are_not_for_guests),
                 TEST(machine_slice_says_what_is_allowed),
                 TEST(empty_and_odd_sets_say_nothing),
