@@ -80,8 +80,9 @@ static int open_regular(const struct hn_root *root, const char *path, int flags,
         return taken;
 }
 
-/* Files of sysfs and procfs say a size of 0 or 4096 whatever they hold: read to the end. */
-static int read_all(int fd, size_t limit, char **ret_text, size_t *ret_length)
+/* Files of sysfs and procfs say a size of 0 or 4096 whatever they hold: read to the end, or where only a line is
+ * wanted to its end: hundreds of them are read at a start. */
+static int read_all(int fd, size_t limit, bool line, char **ret_text, size_t *ret_length)
 {
         HN_FREE char *text = NULL;
         size_t length = 0, room = 0;
@@ -108,6 +109,8 @@ static int read_all(int fd, size_t limit, char **ret_text, size_t *ret_length)
                 length += (size_t) n;
                 if (length > limit)
                         return -EFBIG;
+                if (line && memchr(text + length - n, '\n', (size_t) n))
+                        break;
         }
         text[length] = '\0';
         *ret_text = HN_TAKE(text);
@@ -116,19 +119,19 @@ static int read_all(int fd, size_t limit, char **ret_text, size_t *ret_length)
         return 0;
 }
 
-static int read_relative(const struct hn_root *root, const char *path, size_t limit, char **ret_text,
+static int read_relative(const struct hn_root *root, const char *path, size_t limit, bool line, char **ret_text,
                          size_t *ret_length)
 {
         HN_CLOSE int fd = open_regular(root, path, O_RDONLY, 0);
 
-        return fd < 0 ? fd : read_all(fd, limit, ret_text, ret_length);
+        return fd < 0 ? fd : read_all(fd, limit, line, ret_text, ret_length);
 }
 
 int hn_root_read(const struct hn_root *root, size_t limit, char **ret_text, size_t *ret_length,
                  const char *path, ...)
 {
         RELATIVE_PATH(relative_path, path);
-        return read_relative(root, relative_path, limit, ret_text, ret_length);
+        return read_relative(root, relative_path, limit, false, ret_text, ret_length);
 }
 
 int hn_root_read_u64(const struct hn_root *root, uint64_t *ret, const char *path, ...)
@@ -139,7 +142,7 @@ int hn_root_read_u64(const struct hn_root *root, uint64_t *ret, const char *path
         int r;
 
         RELATIVE_PATH(relative_path, path);
-        r = read_relative(root, relative_path, LINE_LIMIT, &text, NULL);
+        r = read_relative(root, relative_path, LINE_LIMIT, true, &text, NULL);
         if (r < 0)
                 return r;
         for (p = text; isspace((unsigned char) *p); p++)
@@ -164,7 +167,7 @@ int hn_root_read_line(const struct hn_root *root, char **ret, const char *path, 
         int r;
 
         RELATIVE_PATH(relative_path, path);
-        r = read_relative(root, relative_path, LINE_LIMIT, &text, NULL);
+        r = read_relative(root, relative_path, LINE_LIMIT, true, &text, NULL);
         if (r < 0)
                 return r;
         text[strcspn(text, "\n")] = '\0';
