@@ -11,7 +11,8 @@
 #include "model/placement.h"
 #include "model/policy.h"
 
-/* All that a decision looks at but the request.  Nothing is owned. */
+/* All that a decision looks at but the request.  Nothing is owned.  Of the placements it looks at no more than UUID,
+ * priority, promises and which vCPUs have which CPUs: a scene has read no more of them (store/ledger.h). */
 struct hn_situation {
         const struct hn_host *host;
         const struct hn_policy *policy;

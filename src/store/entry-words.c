@@ -7,7 +7,8 @@
 
 #include "store/ledger-entry.h"
 
-static int add_placement(struct hn_words *words, const struct hn_placement *placement)
+/* What deciding on others asks for stands first. */
+static int add_room(struct hn_words *words, const struct hn_placement *placement)
 {
         int r = hn_words_add_text(words, placement->uuid);
 
@@ -21,8 +22,6 @@ static int add_placement(struct hn_words *words, const struct hn_placement *plac
                 if (r >= 0)
                         r = hn_words_add_set(words, placement->cells[i].vcpus);
                 if (r >= 0)
-                        r = hn_words_add_set(words, placement->cells[i].nodes);
-                if (r >= 0)
                         r = hn_words_add_set(words, placement->cells[i].cpus);
         }
         for (size_t i = 0; r >= 0 && i < placement->n_vcpu_cpus; i++) {
@@ -35,6 +34,16 @@ static int add_placement(struct hn_words *words, const struct hn_placement *plac
 
                 r = HN_WORDS_ADD(words, promise->node, promise->memory_kib, promise->page_kib, promise->vcpus_milli);
         }
+        return r;
+}
+
+static int add_rest(struct hn_words *words, const struct hn_entry *entry)
+{
+        const struct hn_placement *placement = entry->placement;
+        int r = hn_words_add_text(words, entry->reason);
+
+        for (size_t i = 0; r >= 0 && i < placement->n_cells; i++)
+                r = hn_words_add_set(words, placement->cells[i].nodes);
         if (r >= 0)
                 r = hn_words_add_set(words, placement->emulator_cpus);
         if (r >= 0)
@@ -44,16 +53,18 @@ static int add_placement(struct hn_words *words, const struct hn_placement *plac
 
 int hn_entry_to_words(const struct hn_entry *entry, struct hn_words *words)
 {
-        int r = HN_WORDS_ADD(words, entry->state, entry->written_us, (uint64_t) (entry->domain_id + 1),
-                             (uint64_t) entry->pid, entry->start_ticks, entry->managed, entry->kept);
+        int r = entry->room_only ? -EINVAL : 0;
 
+        if (r >= 0)
+                r = HN_WORDS_ADD(words, entry->state, entry->written_us, (uint64_t) (entry->domain_id + 1),
+                                 (uint64_t) entry->pid, entry->start_ticks, entry->managed, entry->kept);
         if (r >= 0)
                 r = hn_words_add_text(words, entry->boot_id);
         if (r >= 0)
                 r = hn_words_add_text(words, entry->unit);
         if (r >= 0)
-                r = hn_words_add_text(words, entry->reason);
-        return r < 0 ? r : add_placement(words, entry->placement);
+                r = add_room(words, entry->placement);
+        return r < 0 ? r : add_rest(words, entry);
 }
 
 /* ---- and back */
@@ -83,7 +94,6 @@ static void take_cells(struct hn_word_reader *reader, struct hn_placement *place
                 cell->id = (unsigned) hn_words_take(reader, HN_DOMAIN_CELL_LIMIT - 1);
                 cell->memory_kib = hn_words_take(reader, HN_PLACEMENT_KIB_LIMIT);
                 take_set(reader, &cell->vcpus);
-                take_set(reader, &cell->nodes);
                 take_set(reader, &cell->cpus);
         }
 }
@@ -117,7 +127,7 @@ static void take_promises(struct hn_word_reader *reader, struct hn_placement *pl
         }
 }
 
-static void take_placement(struct hn_word_reader *reader, struct hn_placement *placement)
+static void take_room(struct hn_word_reader *reader, struct hn_placement *placement)
 {
         take_uuid(reader, placement->uuid);
         placement->name = hn_words_take_text(reader);
@@ -131,17 +141,28 @@ static void take_placement(struct hn_word_reader *reader, struct hn_placement *p
         take_cells(reader, placement, n_cells);
         take_vcpus(reader, placement, n_vcpus);
         take_promises(reader, placement, n_promises);
+}
+
+static void take_rest(struct hn_word_reader *reader, struct hn_entry *entry)
+{
+        struct hn_placement *placement = entry->placement;
+
+        entry->reason = hn_words_take_text(reader);
+        for (size_t i = 0; !reader->error && i < placement->n_cells; i++)
+                take_set(reader, &placement->cells[i].nodes);
         take_set(reader, &placement->emulator_cpus);
         take_set(reader, &placement->home);
         take_set(reader, &placement->memory_nodes);
+        if (!reader->error && reader->left > 0)
+                hn_words_fail(reader, -EBADMSG);
 }
 
-int hn_entry_from_words(const uint64_t *words, size_t n, struct hn_entry **ret)
+static int from_words(const uint64_t *words, size_t n, bool room_only, struct hn_entry **ret)
 {
         HN_ENTRY struct hn_entry *entry = calloc(1, sizeof *entry);
         struct hn_word_reader reader = { .words = words, .left = n };
 
-        if (!entry || !(entry->placement = hn_placement_new()))
+        if (!entry || !(entry->placement = calloc(1, sizeof *entry->placement)))
                 return -ENOMEM;
         entry->state = (enum hn_entry_state) hn_words_take(&reader, HN_ENTRY_STARTED);
         entry->written_us = hn_words_take(&reader, INT64_MAX);
@@ -150,16 +171,26 @@ int hn_entry_from_words(const uint64_t *words, size_t n, struct hn_entry **ret)
         entry->start_ticks = hn_words_take(&reader, UINT64_MAX);
         entry->managed = hn_words_take(&reader, 1);
         entry->kept = hn_words_take(&reader, 1);
+        entry->room_only = room_only;
         take_uuid(&reader, entry->boot_id);
         entry->unit = hn_words_take_text(&reader);
         if (entry->unit && !hn_entry_unit_valid(entry->unit))
                 hn_words_fail(&reader, -EBADMSG);
-        entry->reason = hn_words_take_text(&reader);
-        take_placement(&reader, entry->placement);
-        if (!reader.error && reader.left > 0)
-                hn_words_fail(&reader, -EBADMSG);
+        take_room(&reader, entry->placement);
+        if (!room_only)
+                take_rest(&reader, entry);
         if (reader.error)
                 return reader.error;
         *ret = HN_TAKE(entry);
         return 0;
+}
+
+int hn_entry_from_words(const uint64_t *words, size_t n, struct hn_entry **ret)
+{
+        return from_words(words, n, false, ret);
+}
+
+int hn_entry_room_from_words(const uint64_t *words, size_t n, struct hn_entry **ret)
+{
+        return from_words(words, n, true, ret);
 }

@@ -7,8 +7,11 @@
 #include "model/words.h"
 #include "store/ledger.h"
 
-/* Appends an entry.  -ENOMEM; -EINVAL: it has an infinite set. */
+/* Appends an entry.  -ENOMEM; -EINVAL: it has an infinite set, or is `room_only`. */
 int hn_entry_to_words(const struct hn_entry *entry, struct hn_words *words);
 
 /* An entry from exactly `n` words; its limits are those of hn_entry_parse.  -EBADMSG, -ENOMEM. */
 int hn_entry_from_words(const uint64_t *words, size_t n, struct hn_entry **ret);
+
+/* As much of it as hn_ledger_load_room gives; what follows in the words is not looked at. */
+int hn_entry_room_from_words(const uint64_t *words, size_t n, struct hn_entry **ret);

@@ -166,6 +166,8 @@ int hn_entry_format(const struct hn_entry *entry, char **ret_text, size_t *ret_l
         struct json_object *placement = NULL;
         size_t length = 0;
 
+        if (entry->room_only)
+                return -EINVAL;
         if (!json || hn_json_add(json, "version", json_object_new_int64(FORM_VERSION)) < 0 ||
             hn_json_add(json, "state", json_object_new_string(state_names[entry->state])) < 0 ||
             hn_json_add(json, "boot_id", json_object_new_string(entry->boot_id)) < 0 ||

@@ -21,7 +21,7 @@ bool hn_entry_unit_valid(const char *unit);
 /* Text to entry.  -EBADMSG: not an entry, or one of a domain without UUID; -ENOMEM. */
 int hn_entry_parse(const char *text, size_t length, struct hn_entry **ret);
 
-/* Entry to text; the caller frees.  -ENOMEM. */
+/* Entry to text; the caller frees.  -ENOMEM; -EINVAL: it is `room_only`. */
 int hn_entry_format(const struct hn_entry *entry, char **ret_text, size_t *ret_length);
 
 /* Does the entry count in this boot at this time (CLOCK_BOOTTIME)?  Looks below `root` for its QEMU or its

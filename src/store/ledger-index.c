@@ -8,7 +8,7 @@
 #include "store/entry-words.h"
 
 #define WORD sizeof(uint64_t)
-#define MAGIC UINT64_C(0x32786469654e6d48) /* this form; another byte order reads another number */
+#define MAGIC UINT64_C(0x33786469654e6d48) /* this form; another byte order reads another number */
 #define ROW_WORDS 4u
 #define WORDS_LIMIT ((16u << 20) / WORD)
 #define SETTLE_NS UINT64_C(20000000) /* the kernel's time for files goes on every 1 to 10 ms */
@@ -135,7 +135,8 @@ static int by_uuid(const void *uuid, const void *row)
         return strncmp(uuid, ((const struct row *) row)->uuid, HN_UUID_LENGTH);
 }
 
-int hn_index_get(const struct hn_index *index, const char *uuid, const struct hn_stamp *stamp, struct hn_entry **ret)
+int hn_index_get(const struct hn_index *index, const char *uuid, const struct hn_stamp *stamp, bool room_only,
+                 struct hn_stamped *ret)
 {
         HN_ENTRY struct hn_entry *entry = NULL;
         const struct row *row;
@@ -147,12 +148,12 @@ int hn_index_get(const struct hn_index *index, const char *uuid, const struct hn
         if (!row || row->stamp.inode != stamp->inode || row->stamp.size != stamp->size ||
             row->stamp.changed_ns != stamp->changed_ns)
                 return -ENOENT;
-        r = hn_entry_from_words(row->words, row->n, &entry);
+        r = (room_only ? hn_entry_room_from_words : hn_entry_from_words)(row->words, row->n, &entry);
         if (r < 0)
                 return r;
         if (strncmp(entry->placement->uuid, uuid, HN_UUID_LENGTH) != 0)
                 return -EBADMSG;
-        *ret = HN_TAKE(entry);
+        *ret = (struct hn_stamped) { HN_TAKE(entry), *stamp, row->words, row->n };
         return 0;
 }
 
@@ -170,7 +171,8 @@ static int write_row(struct hn_words *words, const struct hn_stamped *from)
                 r = hn_words_add(words, head[i]);
         length_at = words->n;
         if (r >= 0)
-                r = hn_entry_to_words(from->entry, words);
+                r = from->words ? hn_words_add_numbers(words, from->words, from->n_words)
+                                : hn_entry_to_words(from->entry, words);
         if (r >= 0)
                 words->words[length_at - 1] = words->n - length_at;
         return r;

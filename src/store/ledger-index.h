@@ -27,6 +27,8 @@ struct hn_stamp hn_stamp_of(const struct stat *st);
 struct hn_stamped {
         struct hn_entry *entry;
         struct hn_stamp stamp;
+        const uint64_t *words; /* the index's own, where the entry came from there */
+        size_t n_words;
 };
 
 struct hn_index;
@@ -39,9 +41,10 @@ void hn_index_free(struct hn_index *index);
 HN_DEFINE_CLEANUP(struct hn_index *, hn_index_free, hn_cleanup_index)
 #define HN_INDEX HN_CLEANUP(hn_cleanup_index)
 
-/* The entry of that UUID as the file of that stamp has it.  -ENOENT: it is not known (`index` may be NULL); -EBADMSG,
- * -ENOMEM. */
-int hn_index_get(const struct hn_index *index, const char *uuid, const struct hn_stamp *stamp, struct hn_entry **ret);
+/* The entry of that UUID as the file of that stamp has it, or as much of it as hn_ledger_load_room gives; its words live
+ * as long as the index.  -ENOENT: it is not known (`index` may be NULL); -EBADMSG, -ENOMEM. */
+int hn_index_get(const struct hn_index *index, const char *uuid, const struct hn_stamp *stamp, bool room_only,
+                 struct hn_stamped *ret);
 
 /* A file that changed as late as that may change again within one tick of the clock, its stamp staying as it is. */
 bool hn_stamp_settled(const struct hn_stamp *stamp, uint64_t now_ns);

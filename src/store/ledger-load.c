@@ -95,6 +95,7 @@ static bool is_left_behind(const struct hn_ledger *ledger, const char *name)
 struct load {
         struct hn_ledger *ledger;
         int folder;
+        bool room_only;
         struct hn_index *index;
         struct hn_living living;
         uint64_t now_us, now_ns;
@@ -146,8 +147,8 @@ static bool recall(const struct load *load, const char *name, struct hn_stamped 
 
         if (!load->index || fstatat(load->folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
                 return false;
-        ret->stamp = hn_stamp_of(&st);
-        return hn_index_get(load->index, name, &ret->stamp, &ret->entry) >= 0;
+        const struct hn_stamp stamp = hn_stamp_of(&st);
+        return hn_index_get(load->index, name, &stamp, load->room_only, ret) >= 0;
 }
 
 /* One name of the folder: appended if it is an entry that counts. */
@@ -185,6 +186,20 @@ static int by_uuid(const void *a, const void *b)
         return strcmp(left->entry->placement->uuid, right->entry->placement->uuid);
 }
 
+/* Leaves as much of a whole entry as one from the index would have. */
+static void leave_room_only(struct hn_entry *entry)
+{
+        struct hn_placement *placement = entry->placement;
+        hwloc_bitmap_t *sets[] = { &placement->emulator_cpus, &placement->home, &placement->memory_nodes };
+
+        for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+                hwloc_bitmap_free(HN_TAKE(*sets[i]));
+        for (size_t i = 0; i < placement->n_cells; i++)
+                hwloc_bitmap_free(HN_TAKE(placement->cells[i].nodes));
+        free(HN_TAKE(entry->reason));
+        entry->room_only = true;
+}
+
 /* Hands the entries over, and writes the index anew where that is worth it. */
 static int finish(struct load *load, struct hn_entry ***ret, size_t *ret_n)
 {
@@ -196,18 +211,22 @@ static int finish(struct load *load, struct hn_entry ***ret, size_t *ret_n)
                 qsort(load->found, load->n, sizeof *load->found, by_uuid);
         if (load->ledger->live && load->ledger->lock_fd >= 0 && load->n_opened > HN_INDEX_SLACK)
                 (void) hn_index_write(&load->ledger->base, load->found, load->n, load->now_ns);
-        for (size_t i = 0; i < load->n; i++)
+        for (size_t i = 0; i < load->n; i++) {
                 entries[i] = HN_TAKE(load->found[i].entry);
+                if (load->room_only && !entries[i]->room_only)
+                        leave_room_only(entries[i]);
+        }
         *ret = entries;
         *ret_n = load->n;
         return 0;
 }
 
-int hn_ledger_load(struct hn_ledger *ledger, struct hn_entry ***ret, size_t *ret_n)
+static int load_entries(struct hn_ledger *ledger, bool room_only, struct hn_entry ***ret, size_t *ret_n)
 {
         HN_CLOSEDIR DIR *dir = NULL;
         HN_CLEANUP(clear_load) struct load load = {
                 .ledger = ledger,
+                .room_only = room_only,
                 .living.proc = -1,
                 .now_us = hn_boottime_us(),
                 .now_ns = hn_stamp_now_ns(),
@@ -224,6 +243,16 @@ int hn_ledger_load(struct hn_ledger *ledger, struct hn_entry ***ret, size_t *ret
         for (struct dirent *entry; r >= 0 && (entry = readdir(dir));)
                 r = take_file(&load, entry->d_name);
         return r < 0 ? r : finish(&load, ret, ret_n);
+}
+
+int hn_ledger_load(struct hn_ledger *ledger, struct hn_entry ***ret, size_t *ret_n)
+{
+        return load_entries(ledger, false, ret, ret_n);
+}
+
+int hn_ledger_load_room(struct hn_ledger *ledger, struct hn_entry ***ret, size_t *ret_n)
+{
+        return load_entries(ledger, true, ret, ret_n);
 }
 
 void hn_entries_free(struct hn_entry **entries, size_t n)

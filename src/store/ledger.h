@@ -22,6 +22,7 @@ struct hn_entry {
         char *reason;           /* short; may be NULL */
         bool managed;           /* false: only counted */
         bool kept;              /* decided at migrate or restore: the following prepare keeps it */
+        bool room_only;         /* from hn_ledger_load_room: nobody can write it back */
 };
 
 struct hn_ledger;
@@ -50,6 +51,11 @@ void hn_ledger_unlock(struct hn_ledger *ledger);
 #define HN_RESERVATION_US (120u * 1000000u)
 int hn_ledger_load(struct hn_ledger *ledger, struct hn_entry ***ret, size_t *ret_n);
 void hn_entries_free(struct hn_entry **entries, size_t n);
+
+/* The same in three quarters of the time, for deciding on somebody else: no more of an entry than the room that its
+ * guest takes.  Reason, emulator_cpus, home, memory_nodes and the cells' nodes are NULL, and what would write or show
+ * such an entry refuses it (-EINVAL). */
+int hn_ledger_load_room(struct hn_ledger *ledger, struct hn_entry ***ret, size_t *ret_n);
 
 /* The same, and removes what no guest stands behind: entries that do not count or can't be read, explanations of
  * none, what writers that were killed left.  *ret_removed: how many files.  -ENOLCK: the lock is not held, or the

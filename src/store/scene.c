@@ -143,7 +143,7 @@ int hn_scene_append(struct hn_scene *scene, const struct hn_placement *placement
 int hn_scene_add_ledger(struct hn_scene *scene, const struct hn_root *root, struct hn_ledger *ledger,
                         const char *except_uuid)
 {
-        int r = hn_ledger_load(ledger, &scene->entries, &scene->n_entries);
+        int r = hn_ledger_load_room(ledger, &scene->entries, &scene->n_entries);
 
         if (except_uuid)
                 (void) snprintf(scene->except_uuid, sizeof scene->except_uuid, "%s", except_uuid);

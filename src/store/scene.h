@@ -20,7 +20,7 @@ struct hn_scene {
         struct hn_host *host;
         struct hn_policy policy;
         struct hn_load *load;
-        struct hn_entry **entries;
+        struct hn_entry **entries;              /* of hn_ledger_load_room */
         size_t n_entries;
         const struct hn_placement **placements; /* those of the entries, in their order; more may be appended */
         size_t n_placements;

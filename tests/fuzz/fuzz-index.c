@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-        HN_ENTRY struct hn_entry *entry = NULL, *again = NULL;
+        HN_ENTRY struct hn_entry *entry = NULL, *again = NULL, *room = NULL;
         HN_WORDS struct hn_words words = { 0 };
         size_t n = size / sizeof(uint64_t);
         HN_FREE uint64_t *copy = malloc(n ? n * sizeof *copy : 1);
@@ -20,8 +20,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!copy)
                 return 0;
         memcpy(copy, data, n * sizeof *copy);
+        int r = hn_entry_room_from_words(copy, n, &room);
         if (hn_entry_from_words(copy, n, &entry) < 0)
                 return 0;
+        if (r < 0)
+                abort();
         if (hn_entry_to_words(entry, &words) < 0 || hn_entry_from_words(words.words, words.n, &again) < 0)
                 abort();
         return 0;

@@ -157,6 +157,71 @@ static void leaves_out_what_may_change_within_a_tick(void **state)
         assert_names(ledger, GUESTS, 0);
 }
 
+/* What is read for deciding on others has no more than that, index or not. */
+static void assert_room_only(struct hn_ledger *ledger, size_t n_expected)
+{
+        struct hn_entry **entries = NULL;
+        size_t n = 0;
+
+        assert_int_equal(hn_ledger_load_room(ledger, &entries, &n), 0);
+        assert_int_equal(n, n_expected);
+        for (size_t i = 0; i < n; i++) {
+                const struct hn_placement *placement = entries[i]->placement;
+                HN_ENTRY struct hn_entry *whole = make_entry(placement->uuid, placement->name);
+                HN_WORDS struct hn_words words = { 0 };
+                HN_FREE char *text = NULL;
+                size_t length = 0;
+
+                assert_int_equal(placement->n_cells, whole->placement->n_cells);
+                assert_true(hwloc_bitmap_isequal(placement->cells[0].vcpus, whole->placement->cells[0].vcpus));
+                assert_true(hwloc_bitmap_isequal(placement->cells[0].cpus, whole->placement->cells[0].cpus));
+                assert_int_equal(placement->priority, whole->placement->priority);
+                assert_int_equal(placement->n_promises, whole->placement->n_promises);
+                assert_memory_equal(placement->promises, whole->placement->promises,
+                                    placement->n_promises * sizeof *placement->promises);
+                assert_true(!entries[i]->reason && !placement->emulator_cpus && !placement->home &&
+                            !placement->memory_nodes && !placement->cells[0].nodes);
+                assert_int_equal(hn_ledger_put(ledger, entries[i], NULL), -EINVAL);
+                assert_int_equal(hn_entry_format(entries[i], &text, &length), -EINVAL);
+                assert_int_equal(hn_entry_to_words(entries[i], &words), -EINVAL);
+        }
+        hn_entries_free(entries, n);
+}
+
+static void leaves_out_what_others_do_not_ask_for(void **state)
+{
+        struct tree *tree = *state;
+        HN_LEDGER struct hn_ledger *ledger = ledger_locked(tree);
+
+        for (unsigned i = 0; i < GUESTS; i++)
+                put(ledger, i, "web");
+        assert_room_only(ledger, GUESTS); /* from files */
+        settle();
+        assert_room_only(ledger, GUESTS); /* from files, and into the index */
+        assert_true(hn_root_exists(&tree->root, INDEX));
+        forge(tree, GUESTS);
+        assert_room_only(ledger, GUESTS); /* from the index */
+        assert_names(ledger, 0, GUESTS);
+}
+
+/* An index that is written by who read no whole entries has whole ones all the same. */
+static void loses_nothing_where_little_was_read(void **state)
+{
+        struct tree *tree = *state;
+        HN_LEDGER struct hn_ledger *ledger = indexed(tree);
+        struct stat before, after;
+
+        forge(tree, GUESTS);
+        assert_int_equal(fstatat(tree->root.fd, &INDEX[1], &before, 0), 0);
+        for (unsigned i = 0; i <= HN_INDEX_SLACK; i++)
+                put(ledger, GUESTS + i, "web");
+        settle();
+        assert_room_only(ledger, GUESTS + HN_INDEX_SLACK + 1);
+        assert_int_equal(fstatat(tree->root.fd, &INDEX[1], &after, 0), 0);
+        assert_true(after.st_size > before.st_size);
+        assert_names(ledger, HN_INDEX_SLACK + 1, GUESTS);
+}
+
 static void still_asks_whether_entries_count(void **state)
 {
         struct tree *tree = *state;
@@ -314,6 +379,8 @@ static void survives_any_word(void **state)
 
                         words.words[i] = odd[j];
                         assert_true(hn_entry_from_words(words.words, words.n, &again) <= 0);
+                        hn_entry_free(HN_TAKE(again));
+                        assert_true(hn_entry_room_from_words(words.words, words.n, &again) <= 0);
                         words.words[i] = kept;
                 }
 }
@@ -324,6 +391,8 @@ int main(void)
                 cmocka_unit_test_setup_teardown(takes_unchanged_files_from_the_index, ledger_setup, tree_teardown),
                 cmocka_unit_test_setup_teardown(reads_files_that_changed, ledger_setup, tree_teardown),
                 cmocka_unit_test_setup_teardown(leaves_out_what_may_change_within_a_tick, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(leaves_out_what_others_do_not_ask_for, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(loses_nothing_where_little_was_read, ledger_setup, tree_teardown),
                 cmocka_unit_test_setup_teardown(still_asks_whether_entries_count, ledger_setup, tree_teardown),
                 cmocka_unit_test_setup_teardown(is_written_under_the_lock_only, ledger_setup, tree_teardown),
                 cmocka_unit_test_setup_teardown(counts_for_nothing_when_odd, ledger_setup, tree_teardown),
