@@ -62,6 +62,17 @@ no_drop_ins() { [ -z "$(drop_ins)" ]; }
 # daemon_says NAME: homenoded's lines about a guest.
 daemon_says() { vm 'journalctl -q -b -t homenoded -o cat' | awk -v name="$1:" '$1 == name'; }
 
+sweep=31 # seconds from one sweep of the daemon to the next, and a bit
+# daemon_writes SECONDS: what homenoded does in that time that changes something: files opened to write to, moved or deleted, and
+# affinities set.
+daemon_writes() {
+	vm 'cd /sys/kernel/tracing && pidof homenoded >set_event_pid && echo "flags & 3" >events/syscalls/sys_enter_openat/filter &&
+		for call in openat sched_setaffinity rename renameat renameat2 unlink unlinkat; do
+			echo 1 >events/syscalls/sys_enter_$call/enable; done && echo >trace && echo 1 >tracing_on'
+	sleep "$1"
+	vm 'cd /sys/kernel/tracing && echo 0 >events/syscalls/enable && grep -v "^#" trace' || true
+}
+
 # metadata_set NAME ATTRIBUTES OPTION…: homenode's element, by virsh metadata with --live or --config.
 metadata_set() {
 	local name=$1 wish=$2

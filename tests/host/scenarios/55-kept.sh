@@ -67,14 +67,7 @@ still_pinned() {
 	assert_eq "$(thread_cpus one | awk '$1 == "CPU_0/TCG" { print $2 }')" "${home#*-}" 'the thread of the vCPU pinned by virsh'
 }
 
-# Two sweeps long the daemon opens no file to write to, moves none, and sets no affinity.
-steady() {
-	vm 'cd /sys/kernel/tracing && pidof homenoded >set_event_pid && echo "flags & 3" >events/syscalls/sys_enter_openat/filter &&
-		for call in openat sched_setaffinity rename renameat renameat2 unlink unlinkat; do
-			echo 1 >events/syscalls/sys_enter_$call/enable; done && echo >trace && echo 1 >tracing_on'
-	sleep 65
-	assert_eq "$(vm 'cd /sys/kernel/tracing && echo 0 >events/syscalls/enable && grep -v "^#" trace' || true)" '' 'writes in steady state'
-}
+steady() { assert_eq "$(daemon_writes $((2 * sweep)))" '' 'writes in steady state'; }
 
 begun() { daemon_says one | grep -q 'somebody else keeps changing'; }
 settled() { daemon_says one | grep -q 'have settled'; }
