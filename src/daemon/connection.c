@@ -94,6 +94,12 @@ static void on_device(virConnectPtr libvirt, virDomainPtr domain, const char *al
         mark(data, domain, HN_LOOK_RUNNING);
 }
 
+static void on_memory(virConnectPtr libvirt, virDomainPtr domain, const char *alias, unsigned long long size, void *data)
+{
+        (void) size;
+        on_device(libvirt, domain, alias, data);
+}
+
 static void on_reboot(virConnectPtr libvirt, virDomainPtr domain, void *data)
 {
         (void) libvirt;
@@ -110,6 +116,7 @@ static const struct {
         { VIR_DOMAIN_EVENT_ID_METADATA_CHANGE, VIR_DOMAIN_EVENT_CALLBACK(on_metadata) },
         { VIR_DOMAIN_EVENT_ID_DEVICE_ADDED, VIR_DOMAIN_EVENT_CALLBACK(on_device) },
         { VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED, VIR_DOMAIN_EVENT_CALLBACK(on_device) },
+        { VIR_DOMAIN_EVENT_ID_MEMORY_DEVICE_SIZE_CHANGE, VIR_DOMAIN_EVENT_CALLBACK(on_memory) },
         { VIR_DOMAIN_EVENT_ID_REBOOT, VIR_DOMAIN_EVENT_CALLBACK(on_reboot) },
 };
 #define N_HEARINGS (sizeof hearings / sizeof *hearings)

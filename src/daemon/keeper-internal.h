@@ -51,5 +51,8 @@ void hn_keeper_enter(const struct hn_keeper *keeper, struct hn_guest *guest, enu
  * is not (rehome.c). */
 void hn_keeper_rehome(struct hn_keeper *keeper, struct hn_guest *guest);
 
+/* Has the ledger promise what memory was plugged in, and no longer what was plugged out (plug.c). */
+void hn_keeper_follow_plug(const struct hn_keeper *keeper, struct hn_guest *guest);
+
 /* Now and then, where room has come: guests without a home are to be looked at again (rehome.c). */
 void hn_keeper_try_again(struct hn_keeper *keeper);

@@ -252,6 +252,7 @@ void hn_keeper_look(struct hn_keeper *keeper, const char *uuid)
         if (!find_entry(keeper, guest))
                 return;
         settle_owner(keeper, guest, off_before);
+        hn_keeper_follow_plug(keeper, guest);
         if (guest->entry->managed && !guest->request->wishes.off && guest->cgroup)
                 hn_keeper_rehome(keeper, guest);
         if (!guest->entry->managed)

@@ -89,6 +89,11 @@ uint64_t hn_plugged_page_kib(const struct hn_host *host, const struct hn_request
         return plugged->page_given ? plugged->page_kib : hn_page_kib(host, request, cell_page_kib);
 }
 
+uint64_t hn_whole_pages_kib(uint64_t kib, uint64_t page_kib)
+{
+        return page_kib && kib % page_kib ? hn_add(kib, page_kib - kib % page_kib) : kib;
+}
+
 unsigned hn_host_threads(const struct hn_host *host)
 {
         unsigned threads = 0;

@@ -55,6 +55,9 @@ uint64_t hn_page_kib(const struct hn_host *host, const struct hn_request *reques
 uint64_t hn_plugged_page_kib(const struct hn_host *host, const struct hn_request *request,
                              const struct hn_plugged *plugged);
 
+/* Rounded up to whole pages of that size (0: ordinary, as it is). */
+uint64_t hn_whole_pages_kib(uint64_t kib, uint64_t page_kib);
+
 /* Threads of each core, 1 where cores differ. */
 unsigned hn_host_threads(const struct hn_host *host);
 

@@ -34,6 +34,7 @@ static int fill_cell(const struct hn_layout *layout, size_t i, struct hn_placed_
 
         cell->id = (unsigned) i;
         cell->memory_kib = from->memory_kib;
+        cell->devices_kib = hn_task_plugged_kib(layout->task, i);
         cell->vcpus = hwloc_bitmap_dup(from->vcpus);
         cell->nodes = layout->task->needs[i].fixed ? hwloc_bitmap_dup(layout->task->needs[i].fixed)
                                                    : hwloc_bitmap_alloc();

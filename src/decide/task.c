@@ -66,18 +66,16 @@ static size_t count_cores(const struct hn_task *task, const struct hn_shape_cell
         return n;
 }
 
-static uint64_t whole_pages(uint64_t kib, uint64_t page_kib)
+uint64_t hn_task_plugged_kib(const struct hn_task *task, size_t cell)
 {
-        return page_kib && kib % page_kib ? hn_add(kib, page_kib - kib % page_kib) : kib;
+        return cell < task->request->n_cells ? task->request->cells[cell].devices_kib : 0;
 }
 
 /* Memory of a cell once the guest runs: with what is plugged into it at the start.  libvirt backs and binds that
  * like the cell itself. */
 static uint64_t backed_kib(const struct hn_task *task, size_t cell)
 {
-        uint64_t plugged = cell < task->request->n_cells ? task->request->cells[cell].devices_kib : 0;
-
-        return hn_add(task->shape->cells[cell].memory_kib, plugged);
+        return hn_add(task->shape->cells[cell].memory_kib, hn_task_plugged_kib(task, cell));
 }
 
 static void fill_needs(struct hn_task *task)
@@ -96,7 +94,7 @@ static void fill_needs(struct hn_task *task)
 
                 need->n_vcpus = hn_idset_count(cell->vcpus);
                 need->kind = hn_ground_kind(task->ground, cell->page_kib);
-                need->memory_kib = whole_pages(backed_kib(task, i), cell->page_kib);
+                need->memory_kib = hn_whole_pages_kib(backed_kib(task, i), cell->page_kib);
                 need->overhead_kib = overhead_kib / shape->n_cells
                                      + (i == 0 ? overhead_kib % shape->n_cells : 0);
                 if (!need->kind) {

@@ -49,6 +49,9 @@ void hn_task_free(struct hn_task *task);
 HN_DEFINE_CLEANUP(struct hn_task *, hn_task_free, hn_cleanup_task)
 #define HN_TASK HN_CLEANUP(hn_cleanup_task)
 
+/* What is plugged into a cell at the start. */
+uint64_t hn_task_plugged_kib(const struct hn_task *task, size_t cell);
+
 /* What the open cells want together: vCPUs × 1000, and memory of a page size (index into the ground's pages[]). */
 uint64_t hn_task_wanted_milli(const struct hn_task *task);
 uint64_t hn_task_wanted_kib(const struct hn_task *task, size_t kind);

@@ -52,6 +52,8 @@ static int cells_to_json(const struct hn_placement *placement, struct json_objec
                 if (!object || hn_json_add(object, "id", json_object_new_uint64(cell->id)) < 0 ||
                     hn_json_add(object, "vcpus", hn_json_new_set(cell->vcpus)) < 0 ||
                     hn_json_add(object, "memory_kib", json_object_new_uint64(cell->memory_kib)) < 0 ||
+                    (cell->devices_kib &&
+                     hn_json_add(object, "devices_kib", json_object_new_uint64(cell->devices_kib)) < 0) ||
                     hn_json_add(object, "nodes", hn_json_new_set(cell->nodes)) < 0 ||
                     hn_json_add(object, "cpus", hn_json_new_set(cell->cpus)) < 0)
                         return -ENOMEM;
@@ -120,6 +122,14 @@ static int number(struct json_object *object, const char *name, uint64_t limit, 
         return r;
 }
 
+/* Not there where nothing is plugged in. */
+static int devices_from_json(struct json_object *cell, uint64_t *ret)
+{
+        int r = hn_json_get_u64(cell, "devices_kib", HN_PLACEMENT_KIB_LIMIT, ret);
+
+        return r == -ENOENT ? 0 : r;
+}
+
 static int cells_from_json(struct json_object *json, struct hn_placement *placement)
 {
         struct json_object *array = NULL;
@@ -141,6 +151,8 @@ static int cells_from_json(struct json_object *json, struct hn_placement *placem
                         r = hn_json_get_set(object, "vcpus", &cell->vcpus);
                 if (r >= 0)
                         r = hn_json_get_u64(object, "memory_kib", HN_PLACEMENT_KIB_LIMIT, &cell->memory_kib);
+                if (r >= 0)
+                        r = devices_from_json(object, &cell->devices_kib);
                 if (r >= 0)
                         r = hn_json_get_set(object, "nodes", &cell->nodes);
                 if (r >= 0)

@@ -58,6 +58,7 @@ static int copy_cells(struct hn_placement *to, const struct hn_placement *from)
         for (size_t i = 0; r >= 0 && i < from->n_cells; i++) {
                 to->cells[i].id = from->cells[i].id;
                 to->cells[i].memory_kib = from->cells[i].memory_kib;
+                to->cells[i].devices_kib = from->cells[i].devices_kib;
                 r = copy_set(&to->cells[i].vcpus, from->cells[i].vcpus);
                 if (r >= 0)
                         r = copy_set(&to->cells[i].nodes, from->cells[i].nodes);
@@ -140,6 +141,16 @@ int hn_placement_promise_once(struct hn_placement *placement, const struct hn_pr
         return hn_placement_promise(placement, promise);
 }
 
+void hn_placement_withdraw(struct hn_placement *placement, const struct hn_promise *promise)
+{
+        struct hn_promise *p = find_promise(placement, promise->node, promise->page_kib);
+
+        if (!p)
+                return;
+        p->memory_kib -= promise->memory_kib < p->memory_kib ? promise->memory_kib : p->memory_kib;
+        p->vcpus_milli -= promise->vcpus_milli < p->vcpus_milli ? promise->vcpus_milli : p->vcpus_milli;
+}
+
 int hn_placement_fold(struct hn_placement *placement)
 {
         for (size_t i = 1; i < placement->n_cells; i++) {
@@ -150,6 +161,7 @@ int hn_placement_fold(struct hn_placement *placement)
                     hwloc_bitmap_or(first->cpus, first->cpus, cell->cpus) < 0)
                         return -ENOMEM;
                 first->memory_kib += cell->memory_kib;
+                first->devices_kib += cell->devices_kib;
                 hwloc_bitmap_free(cell->vcpus);
                 hwloc_bitmap_free(cell->nodes);
                 hwloc_bitmap_free(cell->cpus);

@@ -25,6 +25,7 @@ struct hn_placed_cell {
         unsigned id;
         hwloc_bitmap_t vcpus;
         uint64_t memory_kib;   /* the guest's, without overhead */
+        uint64_t devices_kib;  /* plugged into it besides: DIMMs, virtio-mem as far as requested */
         hwloc_bitmap_t nodes;  /* nearly always one */
         hwloc_bitmap_t cpus;
 };
@@ -57,6 +58,9 @@ int hn_placement_promise(struct hn_placement *placement, const struct hn_promise
 
 /* The same for readers: nobody writes two of one node and page size.  -EBADMSG: there is one already; -ENOMEM. */
 int hn_placement_promise_once(struct hn_placement *placement, const struct hn_promise *promise);
+
+/* Takes a promise back, as far as so much was promised. */
+void hn_placement_withdraw(struct hn_placement *placement, const struct hn_promise *promise);
 
 /* Makes one cell of all: a guest that runs without the cells that were planned for it sees one node, and its vCPUs
  * share the whole home.  -ENOMEM: the placement is of no use any more. */

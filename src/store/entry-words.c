@@ -18,7 +18,8 @@ static int add_room(struct hn_words *words, const struct hn_placement *placement
                 r = HN_WORDS_ADD(words, placement->priority, placement->n_cells, placement->n_vcpu_cpus,
                                  placement->n_promises);
         for (size_t i = 0; r >= 0 && i < placement->n_cells; i++) {
-                r = HN_WORDS_ADD(words, placement->cells[i].id, placement->cells[i].memory_kib);
+                r = HN_WORDS_ADD(words, placement->cells[i].id, placement->cells[i].memory_kib,
+                                 placement->cells[i].devices_kib);
                 if (r >= 0)
                         r = hn_words_add_set(words, placement->cells[i].vcpus);
                 if (r >= 0)
@@ -93,6 +94,7 @@ static void take_cells(struct hn_word_reader *reader, struct hn_placement *place
 
                 cell->id = (unsigned) hn_words_take(reader, HN_DOMAIN_CELL_LIMIT - 1);
                 cell->memory_kib = hn_words_take(reader, HN_PLACEMENT_KIB_LIMIT);
+                cell->devices_kib = hn_words_take(reader, HN_PLACEMENT_KIB_LIMIT);
                 take_set(reader, &cell->vcpus);
                 take_set(reader, &cell->cpus);
         }

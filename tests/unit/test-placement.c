@@ -7,7 +7,7 @@
 static const char sample[] =
         "{\"uuid\":\"6695eb01-f6a4-8304-79aa-97f2502e193f\",\"name\":\"g\\u00e4st 1\",\"priority\":\"high\","
         "\"cells\":[{\"id\":0,\"vcpus\":\"0-1\",\"memory_kib\":1048576,\"nodes\":\"0\",\"cpus\":\"0-3\"},"
-        "{\"id\":1,\"vcpus\":\"2-3\",\"memory_kib\":1048576,\"nodes\":\"8\",\"cpus\":\"8-11\"}],"
+        "{\"id\":1,\"vcpus\":\"2-3\",\"memory_kib\":1048576,\"devices_kib\":524288,\"nodes\":\"8\",\"cpus\":\"8-11\"}],"
         "\"vcpu_cpus\":[{\"vcpu\":3,\"cpus\":\"9\"}],"
         "\"emulator_cpus\":\"0-3,8-12\",\"home\":\"0,8\",\"memory_nodes\":\"0,8\","
         "\"promises\":[{\"node\":0,\"memory_kib\":1069056,\"page_kib\":0,\"vcpus_milli\":2000},"
@@ -42,6 +42,8 @@ static void reads_and_writes_the_same(void **state)
         HN_PLACEMENT struct hn_placement *again = read_placement(json_object_to_json_string(json));
         assert_non_null(again);
         assert_int_equal(again->promises[0].memory_kib, 1069056);
+        assert_int_equal(again->cells[0].devices_kib, 0);
+        assert_int_equal(again->cells[1].devices_kib, 524288);
         assert_set(again->vcpu_cpus[0].cpus, "9");
         assert_set(again->memory_nodes, "0,8");
 }

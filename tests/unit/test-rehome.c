@@ -248,6 +248,35 @@ static void what_the_user_pinned_is_not_widened(void **state)
         assert_list_file(&kept->tree, THREADS "/vcpu1/cpuset.cpus", "4");
 }
 
+/* The guest of the tree is placed as one cell of 1015808 KiB. */
+static void memory_that_is_plugged_in_is_promised_at_home(void **state)
+{
+        struct kept *kept = *state;
+        static const char cell[] = "<cpu><numa><cell id='0' cpus='0-1' memory='1015808'/></numa></cpu>";
+        static const char plugged[] = "<cpu><numa><cell id='0' cpus='0-1' memory='1015808'/></numa></cpu><devices>"
+                                      "<memory model='dimm'><target><size unit='MiB'>32</size><node>0</node></target>"
+                                      "</memory></devices>";
+        HN_ENTRY struct hn_entry *entry = NULL;
+
+        kept_set_xml(kept, cell);
+        kept_settle(kept);
+        kept_set_xml(kept, plugged);
+        hn_keeper_look(kept->keeper, UUID_A);
+        entry = kept_entry(kept);
+        assert_int_equal(entry->placement->promises[0].memory_kib, 1048576 + 32 * 1024);
+        assert_int_equal(entry->placement->cells[0].devices_kib, 32 * 1024);
+        assert_true(tree_file_has(&kept->tree, JOURNAL, "web: memory plugged in comes to 32 MiB now"));
+        HN_CLOSE int fd = kept_count_writes(kept);
+        hn_keeper_look(kept->keeper, UUID_A);
+        assert_int_equal(kept_writes(fd), 0);
+
+        kept_set_xml(kept, cell);
+        hn_keeper_look(kept->keeper, UUID_A);
+        hn_entry_free(HN_TAKE(entry));
+        entry = kept_entry(kept);
+        assert_int_equal(entry->placement->promises[0].memory_kib, 1048576);
+}
+
 /* Bound to node 2: widening to nodes 0 and 2 would rebind it to node 0 (the first of one becomes the first of both). */
 static void bound_memory_is_not_rebound(void **state)
 {
@@ -496,6 +525,7 @@ int main(void)
                 TEST(one_that_a_narrow_slice_held_gets_what_it_leaves),
                 TEST(what_the_user_pinned_is_not_widened),
                 TEST(one_that_was_given_back_is_not_widened),
+                TEST(memory_that_is_plugged_in_is_promised_at_home),
                 TEST(bound_memory_is_not_rebound),
                 TEST(where_there_is_no_home_it_waits_for_room),
                 TEST(its_own_huge_pages_are_room_for_it),
