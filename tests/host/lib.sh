@@ -53,6 +53,7 @@ guest_linux="<kernel>/var/lib/libvirt/images/guest-vmlinuz</kernel>
 lsm=capability audit=0 cryptomgr.notests no_timer_check lpj=1000000</cmdline>"
 
 # guest_xml NAME VCPUS MIB [OPTION…]: the definition of a small guest, on standard output.
+#   balloon           with libvirt's usual balloon, which is left out otherwise
 #   prealloc          all its memory is touched at start
 #   confined          under AppArmor, whose profile takes seconds to make; the hook's own confinement is libvirtd's
 #   boot              boots Linux and reports (minutes under emulation within emulation); without
@@ -68,6 +69,7 @@ guest_xml() {
 	shift 3
 	for option in "$@"; do
 		case $option in
+		balloon) part[balloon]=' ' ;;
 		boot) part[os]=$guest_linux ;;
 		confined) part[seclabel]=' ' ;;
 		prealloc) part[backing]+="<allocation mode='immediate'/>" ;;
@@ -95,7 +97,7 @@ guest_xml() {
 	<cpu mode='maximum'>${part[cpu]-}</cpu>
 	<on_poweroff>destroy</on_poweroff>
 	<devices>
-	<memballoon model='none'/>
+	${part[balloon]-<memballoon model='none'/>}
 	<serial type='file'><source path='/var/log/libvirt/qemu/$name-serial.log'/></serial>
 	${part[devices]-}
 	</devices>
