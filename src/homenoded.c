@@ -2,6 +2,7 @@
  *
  * homenoded: keeps in force what was decided for libvirt's guests, and gives wide ones their cells.
  */
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,6 +44,8 @@ int main(int argc, char **argv)
         }
         if (first < argc)
                 return hn_usage_wrong(&usage, "%s: there are no operands", argv[first]);
+        /* The threads that open connections need no heaps of their own. */
+        (void) mallopt(M_ARENA_MAX, 1);
         (void) umask(0077);
         (void) signal(SIGPIPE, SIG_IGN);
         return run();

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <malloc.h>
 #include <string.h>
 
 #include "daemon/loop.h"
@@ -70,6 +71,9 @@ static void turn(void *data)
                 if (item.matters & work->handlers[i].matters)
                         work->handlers[i].handler(work->handlers[i].data, item.uuid,
                                                   item.matters & work->handlers[i].matters);
+        /* The XML of each domain comes and goes on the heap. */
+        if (work->n == 0)
+                (void) malloc_trim(0);
         arm(work);
 }
 
