@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib.sh"
 . "$host_dir/lib/placed.sh"
 
-settled=60 # a sweep, and what it takes under emulation
+settled=90 # a sweep, and what it takes under emulation
 
 dimm() { # MIB CELL
 	echo "<memory model='dimm'><target><size unit='MiB'>$1</size><node>$2</node></target></memory>"
