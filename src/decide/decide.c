@@ -186,13 +186,8 @@ static int say_where(struct deciding *d, const struct hn_found *best, size_t n_o
 static int say_hotplug(struct deciding *d)
 {
         char most[HN_TEXT_SIZE];
-        uint64_t now_kib = d->request->memory_kib;
 
-        for (size_t i = 0; i < d->request->n_cells; i++)
-                now_kib = hn_add(now_kib, d->request->cells[i].devices_kib);
-        for (size_t i = 0; i < d->request->n_plugged; i++)
-                now_kib = hn_add(now_kib, d->request->plugged[i].memory_kib);
-        if (d->request->memory_max_kib <= now_kib || d->shape->n_cells < 2)
+        if (!hn_growth_kib(d->request) || d->shape->n_cells < 2)
                 return 0;
         return hn_text_add(&d->note, "memory plugged in later, up to %s, is not reserved",
                            hn_text_size(d->request->memory_max_kib, most));

@@ -89,6 +89,17 @@ uint64_t hn_plugged_page_kib(const struct hn_host *host, const struct hn_request
         return plugged->page_given ? plugged->page_kib : hn_page_kib(host, request, cell_page_kib);
 }
 
+uint64_t hn_growth_kib(const struct hn_request *request)
+{
+        uint64_t now_kib = request->memory_kib;
+
+        for (size_t i = 0; i < request->n_cells; i++)
+                now_kib = hn_add(now_kib, request->cells[i].devices_kib);
+        for (size_t i = 0; i < request->n_plugged; i++)
+                now_kib = hn_add(now_kib, request->plugged[i].memory_kib);
+        return hn_subtract(request->memory_max_kib, now_kib);
+}
+
 uint64_t hn_whole_pages_kib(uint64_t kib, uint64_t page_kib)
 {
         return page_kib && kib % page_kib ? hn_add(kib, page_kib - kib % page_kib) : kib;

@@ -55,6 +55,9 @@ uint64_t hn_page_kib(const struct hn_host *host, const struct hn_request *reques
 uint64_t hn_plugged_page_kib(const struct hn_host *host, const struct hn_request *request,
                              const struct hn_plugged *plugged);
 
+/* What may be plugged in later, beyond what the guest has at its start. */
+uint64_t hn_growth_kib(const struct hn_request *request);
+
 /* Rounded up to whole pages of that size (0: ordinary, as it is). */
 uint64_t hn_whole_pages_kib(uint64_t kib, uint64_t page_kib);
 

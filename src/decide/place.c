@@ -97,12 +97,81 @@ static int promise_plugged(const struct hn_task *task, struct hn_placement *plac
         return r;
 }
 
-static int fill_memory_nodes(const struct hn_task *task, struct hn_placement *placement)
+/* Room on these nodes besides what the layout takes of it. */
+static uint64_t room_beside(const struct hn_layout *layout, hwloc_const_bitmap_t nodes, size_t kind)
 {
+        const struct hn_ground *ground = layout->task->ground;
+        uint64_t room_kib = 0, taken_kib = 0;
+
+        for (size_t at = 0; at < ground->host->n_nodes; at++)
+                if (hwloc_bitmap_isset(nodes, ground->host->nodes[at].os))
+                        room_kib = hn_add(room_kib, ground->rooms[at * ground->n_pages + kind]);
+        for (size_t i = 0; i < layout->n_seats; i++)
+                if (layout->seats[i].kind == kind)
+                        taken_kib = hn_add(taken_kib, layout->seats[i].memory_kib);
+        return hn_subtract(room_kib, taken_kib);
+}
+
+/* The candidate outside the set with room that is nearest to the home; n_nodes: there is none. */
+static size_t nearest_with_room(const struct hn_task *task, const struct hn_placement *placement, size_t kind)
+{
+        const struct hn_ground *ground = task->ground;
+        size_t n = ground->host->n_nodes, best = n;
+        double best_slow = 0;
+
+        for (size_t i = 0; i < task->n_nodes; i++) {
+                size_t at = task->nodes[i];
+                double slow = 0;
+
+                if (hwloc_bitmap_isset(placement->memory_nodes, ground->host->nodes[at].os) ||
+                    !ground->rooms[at * ground->n_pages + kind])
+                        continue;
+                for (size_t from = 0; from < n; from++)
+                        if (hwloc_bitmap_isset(placement->home, ground->host->nodes[from].os))
+                                slow += ground->slow[from * n + at];
+                if (best == n || slow < best_slow) {
+                        best = at;
+                        best_slow = slow;
+                }
+        }
+        return best;
+}
+
+/* Will libvirt bind one of the cells to its nodes, as the user or homenode wrote (or will write) it? */
+static bool is_bound(const struct hn_task *task)
+{
+        for (size_t i = 0; i < task->request->n_cells; i++)
+                if (task->request->cells[i].bound || task->request->cells[i].ours)
+                        return true;
+        return task->request->n_cells == 0 && task->n_needs > 1;
+}
+
+/* QEMU touches what is plugged in before anybody hears of it, and is killed where its memory set has no room, which
+ * without homenode it would not be.  Bound cells are out of that: their nodes are all that they can have. */
+static int leave_room_to_grow(const struct hn_layout *layout, struct hn_placement *placement)
+{
+        const struct hn_task *task = layout->task;
+        uint64_t growth_kib = hn_growth_kib(task->request);
+        size_t kind = task->needs[0].kind, at;
+
+        if (!growth_kib || task->request->wishes.memory == HN_MEMORY_STRICT || is_bound(task))
+                return 0;
+        while (room_beside(layout, placement->memory_nodes, kind) < growth_kib &&
+               (at = nearest_with_room(task, placement, kind)) < task->ground->host->n_nodes)
+                if (hwloc_bitmap_set(placement->memory_nodes, task->ground->host->nodes[at].os) < 0)
+                        return -ENOMEM;
+        return 0;
+}
+
+static int fill_memory_nodes(const struct hn_layout *layout, struct hn_placement *placement)
+{
+        const struct hn_task *task = layout->task;
+
         if (!task->memory_open)
                 return 0;
-        return hwloc_bitmap_or(placement->memory_nodes, placement->home, task->memory_nodes) < 0 ? -ENOMEM
-                                                                                                 : 0;
+        if (hwloc_bitmap_or(placement->memory_nodes, placement->home, task->memory_nodes) < 0)
+                return -ENOMEM;
+        return leave_room_to_grow(layout, placement);
 }
 
 int hn_place_layout(const struct hn_layout *layout, struct hn_placement **ret, char **ret_note)
@@ -118,7 +187,7 @@ int hn_place_layout(const struct hn_layout *layout, struct hn_placement **ret, c
         if (r >= 0)
                 r = promise_plugged(layout->task, placement);
         if (r >= 0)
-                r = fill_memory_nodes(layout->task, placement);
+                r = fill_memory_nodes(layout, placement);
         if (r >= 0)
                 r = hn_cpus_choose(layout->task, placement, ret_note);
         if (r < 0)

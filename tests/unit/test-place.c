@@ -300,6 +300,67 @@ static void soft_memory_has_no_set(void **state)
         scene_free(scene);
 }
 
+/* Of 32 GiB of a node 1 is reserved; 8 GiB and 88 MiB of QEMU's own leave 22.9. */
+static void what_may_grow_has_a_memory_set_to_grow_in(void **state)
+{
+        static const struct { uint64_t most_kib; enum hn_memory_rule rule; const char *set; } cases[] = {
+                { 0, HN_MEMORY_AUTO, "0" },
+                { 30 * GIB, HN_MEMORY_AUTO, "0" },
+                { 31 * GIB, HN_MEMORY_AUTO, "0,3" },
+                { 31 * GIB, HN_MEMORY_STRICT, "0" },
+                { 31 * GIB, HN_MEMORY_SOFT, "" },
+                { 80 * GIB, HN_MEMORY_AUTO, "0-1,3" },
+                { UINT64_MAX, HN_MEMORY_AUTO, "0-3" },
+        };
+        (void) state;
+
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+                struct scene *scene = scene_of(host_of(&four));
+                HN_REQUEST struct hn_request *request = vm(1, 2, 8 * GIB);
+
+                host_distance(scene->host, 0, 3, 12);
+                request->memory_max_kib = cases[i].most_kib;
+                request->wishes.memory = cases[i].rule;
+                request->wishes.nodes = set_of("0-3");
+                assert_set(scene_start(scene, request)->placement->memory_nodes, cases[i].set);
+                scene_free(scene);
+        }
+}
+
+static struct scene *start_growing(const char *body, const struct hn_decision **ret)
+{
+        struct scene *scene = scene_of(host_of(&four));
+
+        *ret = start_body(scene, body);
+        assert_int_equal((*ret)->verdict, HN_PLACED);
+        return scene;
+}
+
+/* The policies of bound cells say where what is plugged in has to be, whatever the set says. */
+static void bound_cells_stay_in_their_nodes(void **state)
+{
+        static const char open[] = UUID "<maxMemory slots='4' unit='GiB'>100</maxMemory><memory unit='GiB'>8</memory>"
+                                   "<vcpu>4</vcpu><cpu><numa><cell id='0' cpus='0-1' memory='4' unit='GiB'/>"
+                                   "<cell id='1' cpus='2-3' memory='4' unit='GiB'/></numa></cpu>";
+        static const char bound[] = UUID "<maxMemory slots='4' unit='GiB'>100</maxMemory><memory unit='GiB'>8</memory>"
+                                    "<vcpu>4</vcpu><cpu><numa><cell id='0' cpus='0-3' memory='8' unit='GiB'/></numa></cpu>"
+                                    "<numatune><memnode cellid='0' mode='strict' nodeset='1'/></numatune>";
+        const struct hn_decision *d;
+        struct scene *scene = start_growing(open, &d);
+        (void) state;
+
+        assert_set(d->placement->memory_nodes, "0-3");
+        scene_free(scene);
+        scene = start_growing(bound, &d);
+        assert_set(d->placement->memory_nodes, ""); /* the user's policy decides */
+        scene_free(scene);
+        scene = start_growing(UUID "<maxMemory slots='4' unit='GiB'>100</maxMemory><memory unit='GiB'>8</memory>"
+                              "<vcpu>12</vcpu>", &d);
+        assert_int_equal(d->placement->n_cells, 2); /* homenode binds them */
+        assert_true(hwloc_bitmap_isequal(d->placement->memory_nodes, d->placement->home));
+        scene_free(scene);
+}
+
 static void an_impossible_host_places_nothing(void **state)
 {
         struct scene *scene = scene_of(host_of(&(struct host_plan) { 1, 2, 1, 0, 8 * GIB }));
@@ -355,6 +416,8 @@ int main(void)
                 cmocka_unit_test(huge_pages_are_counted_per_node),
                 cmocka_unit_test(its_own_placement_does_not_stand_in_the_way),
                 cmocka_unit_test(soft_memory_has_no_set),
+                cmocka_unit_test(what_may_grow_has_a_memory_set_to_grow_in),
+                cmocka_unit_test(bound_cells_stay_in_their_nodes),
                 cmocka_unit_test(an_impossible_host_places_nothing),
                 cmocka_unit_test(place_on_takes_only_what_fits),
         };

@@ -238,6 +238,8 @@ static void check_cells(const struct scene *scene, const struct hn_request *requ
                 assert_int_equal(memory, request->memory_kib);
         if (request->wishes.memory == HN_MEMORY_SOFT || request->numatune_nodes)
                 assert_true(hwloc_bitmap_iszero(placement->memory_nodes));
+        else if (!user_fixed(request) && request->memory_max_kib) /* room to grow may be elsewhere */
+                assert_true(hwloc_bitmap_isincluded(placement->home, placement->memory_nodes));
         else if (!user_fixed(request))
                 assert_true(hwloc_bitmap_isequal(placement->memory_nodes, placement->home));
 }
