@@ -117,6 +117,21 @@ static int credit_own_pages(struct hn_scene *scene, const struct hn_adoption *ad
         return r;
 }
 
+/* A start is refused where the owner's nodes are not there, for the owner to notice.  One that runs may go on on those
+ * that are left. */
+static int wish_for_what_is_left(const struct hn_host *host, struct hn_request *request)
+{
+        HN_BITMAP hwloc_bitmap_t left = hn_host_homes(host);
+
+        if (!left)
+                return -ENOMEM;
+        if (!request->wishes.nodes)
+                return 0;
+        if (hwloc_bitmap_and(left, left, request->wishes.nodes) < 0)
+                return -ENOMEM;
+        return hwloc_bitmap_iszero(left) || hwloc_bitmap_copy(request->wishes.nodes, left) >= 0 ? 0 : -ENOMEM;
+}
+
 int hn_adopt_scene(const struct hn_adoption *adoption, struct hn_ledger *ledger, const struct hn_resident *resident,
                    struct hn_scene **ret)
 {
@@ -129,8 +144,9 @@ int hn_adopt_scene(const struct hn_adoption *adoption, struct hn_ledger *ledger,
                 r = hn_scene_open(adoption->root, &source, &scene, &fault);
         if (r < 0)
                 return r;
+        r = wish_for_what_is_left(scene->host, adoption->request);
         credit_own(scene, resident);
-        if (source.with_pools)
+        if (r >= 0 && source.with_pools)
                 r = credit_own_pages(scene, adoption, ledger);
         if (r >= 0)
                 r = hn_scene_add_ledger(scene, adoption->root, ledger, adoption->request->uuid);

@@ -26,7 +26,8 @@ struct hn_adoption {
 int hn_adopt(const struct hn_adoption *adoption, struct hn_ledger *ledger, struct hn_entry **ret);
 
 /* For deciding on a guest that runs: binds its cells to the nodes that homenode wrote (they are, whatever is decided
- * now), and gathers the scene, the ledger's others in it and the memory that the guest itself holds, its huge pages
- * too, counted as free, for it is to be had where it is.  `resident` may be empty. */
+ * now), takes nodes that are no homes now out of its wish as long as others are left, and gathers the scene, the
+ * ledger's others in it and the memory that the guest itself holds, its huge pages too, counted as free, for it is to be
+ * had where it is.  `resident` may be empty. */
 int hn_adopt_scene(const struct hn_adoption *adoption, struct hn_ledger *ledger, const struct hn_resident *resident,
                    struct hn_scene **ret);

@@ -277,6 +277,20 @@ static void memory_that_is_plugged_in_is_promised_at_home(void **state)
         assert_int_equal(entry->placement->promises[0].memory_kib, 1048576);
 }
 
+/* A node that is gone is no reason to stay on it, nor to use others than those. */
+static void a_wish_for_nodes_holds_for_those_that_are_left(void **state)
+{
+        struct kept *kept = *state;
+
+        kept_set_xml(kept, "<metadata><h:domain xmlns:h='urn:homenode:1' nodes='1-3'/></metadata>");
+        kept_settle(kept);
+        put_online(kept, "0-3,6-7\n", "4-5\n", "\n");
+        look_at_change(kept);
+        assert_int_not_equal(home(kept), 2);
+        assert_int_not_equal(home(kept), 0);
+        assert_runs_on(kept, home(kept));
+}
+
 /* Bound to node 2: widening to nodes 0 and 2 would rebind it to node 0 (the first of one becomes the first of both). */
 static void bound_memory_is_not_rebound(void **state)
 {
@@ -526,6 +540,7 @@ int main(void)
                 TEST(what_the_user_pinned_is_not_widened),
                 TEST(one_that_was_given_back_is_not_widened),
                 TEST(memory_that_is_plugged_in_is_promised_at_home),
+                TEST(a_wish_for_nodes_holds_for_those_that_are_left),
                 TEST(bound_memory_is_not_rebound),
                 TEST(where_there_is_no_home_it_waits_for_room),
                 TEST(its_own_huge_pages_are_room_for_it),
