@@ -20,6 +20,7 @@ static const struct {
         { "explain", hn_command_explain, "why a domain is where it is" },
         { "status", hn_command_status, "nodes and guests as they are now" },
         { "undo", hn_command_undo, "guests and definitions as libvirt would have them" },
+        { "simulate", hn_command_simulate, "how a recorded or made-up load would fare on a host" },
         { "doctor", hn_command_doctor, "what on this host is in the way, and what mends it" },
 };
 #define N_COMMANDS (sizeof commands / sizeof *commands)

@@ -9,7 +9,7 @@
 
 #define FIRST_ROOM (64u << 10)
 
-static int read_stream(FILE *in, char **ret_text, size_t *ret_length)
+static int read_stream(FILE *in, size_t limit, char **ret_text, size_t *ret_length)
 {
         HN_FREE char *text = NULL;
         size_t length = 0, room = FIRST_ROOM;
@@ -24,7 +24,7 @@ static int read_stream(FILE *in, char **ret_text, size_t *ret_length)
                 length += fread(text + length, 1, room - length, in);
                 if (ferror(in))
                         return errno ? -errno : -EIO;
-                if (length > HN_DOMAIN_XML_LIMIT)
+                if (length > limit)
                         return -EFBIG;
                 room *= length == room ? 2 : 1;
         } while (!feof(in));
@@ -33,14 +33,14 @@ static int read_stream(FILE *in, char **ret_text, size_t *ret_length)
         return 0;
 }
 
-static int read_file(const char *path, char **ret_text, size_t *ret_length)
+int hn_input_text(const char *path, size_t limit, char **ret_text, size_t *ret_length)
 {
         HN_FCLOSE FILE *file = NULL;
 
         if (strcmp(path, "-") == 0)
-                return read_stream(stdin, ret_text, ret_length);
+                return read_stream(stdin, limit, ret_text, ret_length);
         file = fopen(path, "re");
-        return file ? read_stream(file, ret_text, ret_length) : -errno;
+        return file ? read_stream(file, limit, ret_text, ret_length) : -errno;
 }
 
 static void complain(const char *name, int error)
@@ -117,7 +117,7 @@ bool hn_input_is_domain(const char *path)
 {
         HN_INPUT struct hn_input input = { 0 };
 
-        return read_file(path, &input.text, &input.length) >= 0 &&
+        return hn_input_text(path, HN_DOMAIN_XML_LIMIT, &input.text, &input.length) >= 0 &&
                hn_xml_parse(input.text, input.length, &input.doc) >= 0 &&
                hn_xml_is(xmlDocGetRootElement(input.doc), "domain");
 }
@@ -125,7 +125,7 @@ bool hn_input_is_domain(const char *path)
 int hn_input_read(const char *path, bool with_request, struct hn_input *ret)
 {
         HN_INPUT struct hn_input input = { .name = strcmp(path, "-") == 0 ? "standard input" : path };
-        int r = read_file(path, &input.text, &input.length);
+        int r = hn_input_text(path, HN_DOMAIN_XML_LIMIT, &input.text, &input.length);
 
         if (r < 0) {
                 complain_unread(input.name, r);

@@ -18,6 +18,9 @@ struct hn_input {
  * what the domain asks for; without, that it is a domain's XML is all that is looked at.  Negative errno. */
 int hn_input_read(const char *path, bool with_request, struct hn_input *ret);
 
+/* Reads a file, or standard input for "-", as it is.  -EFBIG: more than `limit` bytes; other negative errno. */
+int hn_input_text(const char *path, size_t limit, char **ret_text, size_t *ret_length);
+
 /* Is there a domain's XML in that file?  Complains of nothing. */
 bool hn_input_is_domain(const char *path);
 

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * homenode simulate: how the guests of a trace would fare on a host.
+ */
+#include "command/simulate.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "command/command.h"
+#include "command/input.h"
+#include "command/report.h"
+#include "command/where.h"
+#include "model/clock.h"
+#include "model/json.h"
+
+#define TRACE_LIMIT (256u << 20) /* bytes: some million guests */
+#define HOSTS_LIMIT 100000u
+
+struct simulation {
+        const struct hn_contender *const *contenders;
+        size_t n_contenders;
+        const char *names; /* of those that are wanted; NULL: all */
+        struct hn_replay replay;
+        struct hn_simulated *list; /* of one trace */
+        size_t n;
+};
+
+static int read_trace(const char *path, struct hn_trace **ret)
+{
+        HN_FREE char *text = NULL;
+        size_t length = 0, line = 0;
+        int r = hn_input_text(path, TRACE_LIMIT, &text, &length);
+
+        if (r >= 0)
+                r = hn_trace_parse(text, length, ret, &line);
+        if (r == -EBADMSG)
+                (void) hn_complain("%s: line %zu is not what is expected there in a trace", path, line);
+        else if (r < 0)
+                (void) hn_complain("%s: %s", path, strerror(-r));
+        return r;
+}
+
+static bool is_wanted(const struct simulation *simulation, const char *name)
+{
+        size_t length = strlen(name);
+
+        for (const char *p = simulation->names; p;) {
+                size_t n = strcspn(p, ",");
+
+                if (n == length && memcmp(p, name, n) == 0)
+                        return true;
+                p = p[n] ? p + n + 1 : NULL;
+        }
+        return !simulation->names;
+}
+
+/* All wanted contenders, as far as `stage` says. */
+static int replay(struct simulation *simulation, const char *stage, bool to_refusal)
+{
+        simulation->replay.to_refusal = to_refusal;
+        for (size_t i = 0; i < simulation->n_contenders; i++) {
+                struct hn_simulated *s = &simulation->list[simulation->n];
+                int r;
+
+                if (!is_wanted(simulation, simulation->contenders[i]->name))
+                        continue;
+                r = hn_replay_run(&simulation->replay, simulation->contenders[i], &s->outcome);
+                if (r < 0)
+                        return hn_complain("%s: %s", simulation->contenders[i]->name,
+                                           r == -EINVAL ? "put a guest where it can't be" : strerror(-r));
+                s->name = simulation->contenders[i]->name;
+                s->stage = stage;
+                simulation->n++;
+        }
+        return HN_EXIT_DONE;
+}
+
+static int report(const struct simulation *simulation, const char *path, struct json_object *array)
+{
+        struct json_object *element = NULL;
+        int r;
+
+        if (!array) {
+                (void) printf("%s\n", path);
+                return hn_simulate_print(simulation->list, simulation->n, stdout) < 0 ? hn_complain("out of memory")
+                                                                                      : HN_EXIT_DONE;
+        }
+        r = hn_simulate_json(path, simulation->list, simulation->n, &element);
+        if (r >= 0 && json_object_array_add(array, element) < 0) {
+                json_object_put(element);
+                r = -ENOMEM;
+        }
+        return r < 0 ? hn_complain("out of memory") : HN_EXIT_DONE;
+}
+
+static int simulate_trace(struct simulation *simulation, const char *path, struct json_object *array)
+{
+        HN_TRACE struct hn_trace *trace = NULL;
+        HN_FREE struct hn_simulated *list = calloc(2 * simulation->n_contenders + 1, sizeof *list);
+        int r = list ? read_trace(path, &trace) : hn_complain("out of memory");
+
+        if (r)
+                return HN_EXIT_FAILED;
+        simulation->replay.trace = trace;
+        simulation->list = list;
+        simulation->n = 0;
+        if (trace->timed)
+                r = replay(simulation, NULL, false);
+        else
+                r = replay(simulation, "to the first refusal", true);
+        if (r == HN_EXIT_DONE && !trace->timed)
+                r = replay(simulation, "to the end", false);
+        return r == HN_EXIT_DONE ? report(simulation, path, array) : r;
+}
+
+/* Nothing runs there yet, whatever this host is doing now. */
+static void empty(struct hn_host *host)
+{
+        for (size_t at = 0; at < host->n_nodes; at++)
+                host->nodes[at].free_kib = host->nodes[at].memory_kib;
+}
+
+static int simulate_all(struct simulation *simulation, const struct hn_where *where, bool json, char *const *paths,
+                        size_t n_paths)
+{
+        HN_SCENE struct hn_scene *scene = NULL;
+        HN_JSON struct json_object *array = json ? json_object_new_array() : NULL;
+        int r = HN_EXIT_DONE;
+
+        if (json && !array)
+                return hn_complain("out of memory");
+        if (hn_where_scene(where, &scene) < 0)
+                return HN_EXIT_FAILED;
+        empty(scene->host);
+        simulation->replay.host = scene->host;
+        simulation->replay.policy = &scene->policy;
+        for (size_t i = 0; r == HN_EXIT_DONE && i < n_paths; i++)
+                r = simulate_trace(simulation, paths[i], array);
+        if (r != HN_EXIT_DONE)
+                return r;
+        return json ? hn_report_json(array) : HN_EXIT_DONE;
+}
+
+/* A whole number from 1 on. */
+static bool read_number(const char *text, unsigned long limit, unsigned long *ret)
+{
+        char *end;
+        unsigned long value;
+
+        if (!text)
+                return true;
+        errno = 0;
+        value = strtoul(text, &end, 10);
+        if (errno || *end || *text < '0' || *text > '9' || value < 1 || value > limit)
+                return false;
+        *ret = value;
+        return true;
+}
+
+static bool knows_names(const struct hn_usage *usage, struct simulation *simulation)
+{
+        HN_FREE char *names = simulation->names ? strdup(simulation->names) : NULL;
+        char *rest = NULL;
+
+        for (char *name = names ? strtok_r(names, ",", &rest) : NULL; name; name = strtok_r(NULL, ",", &rest)) {
+                size_t i = 0;
+
+                while (i < simulation->n_contenders && strcmp(simulation->contenders[i]->name, name) != 0)
+                        i++;
+                if (i == simulation->n_contenders) {
+                        (void) hn_usage_wrong(usage, "--policy: there is no %s", name);
+                        return false;
+                }
+        }
+        return true;
+}
+
+/* What the help text says below the options; the caller frees. */
+static char *more_help(const struct hn_contender *const *contenders, size_t n)
+{
+        HN_FREE char *text = NULL;
+        size_t length = 0;
+        FILE *out = open_memstream(&text, &length);
+
+        if (!out)
+                return NULL;
+        (void) fputs("\nTRACE.csv has a line per guest (\"-\": standard input), and this one first:\n"
+                     "  id,group,arrive_s,lifetime_s,lifetime_hi_s,censored,vcpus,mem_mib,vnuma,note\n"
+                     "Without times the hosts are filled in order, once until the first refusal and once to the end.\n"
+                     "Slowdown 1 is a guest with all memory local and a CPU for each vCPU.\n\nPolicies:\n", out);
+        for (size_t i = 0; i < n; i++)
+                (void) fprintf(out, "  %-20s%s\n", contenders[i]->name, contenders[i]->summary);
+        if (fclose(out) != 0)
+                return NULL;
+        return HN_TAKE(text);
+}
+
+int hn_simulate(const char *command, const struct hn_contender *const *contenders, size_t n_contenders, int argc,
+                char **argv)
+{
+        HN_FREE char *more = more_help(contenders, n_contenders);
+        struct simulation simulation = { .contenders = contenders, .n_contenders = n_contenders };
+        struct hn_where where = { 0 };
+        const char *hosts = NULL, *busy = NULL;
+        unsigned long n_hosts = 1, percent = 100;
+        bool json = false;
+        const struct hn_option table[] = {
+                { .name = "host", .argument = "TOPOLOGY", .value = &where.host,
+                  .help = "an hwloc XML file or synthetic description (default: this host)" },
+                { .name = "hosts", .argument = "N", .value = &hosts,
+                  .help = "deal the guests to N such hosts in turn (default: 1)" },
+                { .name = "busy", .argument = "PERCENT", .value = &busy,
+                  .help = "CPU time that each vCPU wants (default: 100)" },
+                { .name = "policy", .argument = "NAME,...", .value = &simulation.names,
+                  .help = "these only (default: all)" },
+                { .name = "json", .flag = &json, .help = "print a JSON array" },
+        };
+        const struct hn_usage usage = {
+                .command = command,
+                .operands = "TRACE.csv...",
+                .summary = "Replays guests on a host and says how they fared, under several policies.",
+                .options = table,
+                .n_options = sizeof table / sizeof *table,
+                .more = more,
+        };
+        int first, r;
+
+        if (!hn_options_parse(&usage, false, argc, argv, &first, &r))
+                return r;
+        if (first == argc)
+                return hn_usage_wrong(&usage, "no trace named");
+        if (!read_number(hosts, HOSTS_LIMIT, &n_hosts))
+                return hn_usage_wrong(&usage, "--hosts: %s is no number from 1 to %u", hosts, HOSTS_LIMIT);
+        if (!read_number(busy, 100, &percent))
+                return hn_usage_wrong(&usage, "--busy: %s is no number from 1 to 100", busy);
+        if (!knows_names(&usage, &simulation))
+                return HN_EXIT_USAGE;
+        simulation.replay.n_hosts = n_hosts;
+        simulation.replay.busy = (double) percent / 100;
+        simulation.replay.now_us = hn_monotonic_us;
+        return simulate_all(&simulation, &where, json, argv + first, (size_t) (argc - first));
+}
+
+int hn_command_simulate(int argc, char **argv)
+{
+        static const struct hn_contender *const contenders[] = { &hn_contender_homenode, &hn_contender_libvirt };
+
+        return hn_simulate("homenode simulate", contenders, sizeof contenders / sizeof *contenders, argc, argv);
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Simulating: traces, what work costs, and replays small enough to be reckoned by hand.
+ */
+#include "unit/support/test.h"
+
+#include <math.h>
+
+#include "simulate/lay.h"
+#include "simulate/replay.h"
+#include "unit/support/scene.h"
+
+#define EPSILON 1e-9
+#define HEAD "id,group,arrive_s,lifetime_s,lifetime_hi_s,censored,vcpus,mem_mib,vnuma,note\n"
+
+/* Two nodes with 4 CPUs and 32 GiB each, at distance 20. */
+static const struct host_plan two = { 2, 4, 1, 0, 32 * GIB };
+
+static struct hn_trace *trace_of(const char *lines)
+{
+        HN_FREE char *text = NULL;
+        struct hn_trace *trace = NULL;
+        size_t line = 0;
+
+        assert_true(asprintf(&text, HEAD "%s", lines) > 0);
+        assert_int_equal(hn_trace_parse(text, strlen(text), &trace, &line), 0);
+        return trace;
+}
+
+static void traces_are_read(void **state)
+{
+        HN_TRACE struct hn_trace *timed = trace_of("0,0,100,300,600,0,8,1024,1,flavor=m\r\n\n1,,100,60,,1,2,512,,a,b");
+        HN_TRACE struct hn_trace *bare = trace_of("0,,,,,,32,65536,2,strategy=;domain=\n");
+
+        (void) state;
+        assert_true(timed->timed);
+        assert_int_equal(timed->n_guests, 2);
+        assert_int_equal(timed->guests[0].vcpus, 8);
+        assert_int_equal(timed->guests[0].memory_kib, GIB);
+        assert_float_equal(timed->guests[0].lifetime_s, 450, EPSILON);
+        assert_true(isinf(timed->guests[1].lifetime_s));
+        assert_false(bare->timed);
+        assert_int_equal(bare->guests[0].memory_kib, 64 * GIB);
+}
+
+static void what_is_no_trace_is_refused_by_line(void **state)
+{
+        static const struct { const char *text; size_t line; } wrong[] = {
+                { "", 1 }, { "id,vcpus\n", 1 }, { HEAD, 2 }, { HEAD "1,2,3\n", 2 },
+                { HEAD "0,,,,,,8,1024,1,\n1,,5,5,,,8,1024,1,\n", 3 }, /* one with times, one without */
+                { HEAD "0,,9,5,,,8,1024,1,\n1,,8,5,,,8,1024,1,\n", 3 }, /* back in time */
+                { HEAD "0,,,,,,0,1024,1,\n", 2 }, { HEAD "0,,,,,,8,0,1,\n", 2 }, { HEAD "0,,,,,,8,-1,1,\n", 2 },
+                { HEAD "0,,,,,,8193,1,1,\n", 2 }, { HEAD "0,,,,,,8,99999999999999999999,1,\n", 2 },
+                { HEAD "0,,1,,,,8,1024,1,\n", 2 }, { HEAD "0,,1,5,x,,8,1024,1,\n", 2 },
+                { HEAD "0,,1,5,,2,8,1024,1,\n", 2 },
+        };
+
+        (void) state;
+        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+                struct hn_trace *trace = NULL;
+                size_t line = 0;
+
+                assert_int_equal(hn_trace_parse(wrong[i].text, strlen(wrong[i].text), &trace, &line), -EBADMSG);
+                assert_int_equal(line, wrong[i].line);
+                assert_null(trace);
+        }
+}
+
+/* A host with guests on it. */
+struct stage {
+        struct hn_host *host;
+        struct hn_policy policy;
+        struct hn_world *world;
+        struct hn_trace_guest guests[8];
+        size_t n;
+};
+
+static void stage_open(struct stage *stage, const struct host_plan *plan)
+{
+        *stage = (struct stage) { .host = host_of(plan) };
+        hn_policy_defaults(&stage->policy);
+        assert_int_equal(hn_world_new(stage->host, &stage->policy, 1, &stage->world), 0);
+}
+
+static void stage_close(struct stage *stage)
+{
+        hn_world_free(stage->world);
+        hn_host_free(stage->host);
+}
+
+/* Room for it is there: a guest of `vcpus` with its memory in equal parts on the nodes of `memory`, running on
+ * those of `runs` ("1": node 0, "01": node 1, "11": both). */
+static void stage_start(struct stage *stage, unsigned vcpus, const char *runs, const char *memory)
+{
+        struct hn_trace_guest *guest = &stage->guests[stage->n];
+        struct hn_spot *spot = hn_spot_new(1, 2);
+        uint64_t wanted;
+
+        *guest = (struct hn_trace_guest) { .vcpus = vcpus, .memory_kib = GIB, .lifetime_s = (double) INFINITY };
+        wanted = hn_world_wanted_kib(stage->world, guest);
+        assert_int_equal(wanted, GIB + 32 * MIB);
+        spot->vcpus[0] = vcpus;
+        for (size_t at = 0; at < strlen(runs); at++)
+                spot->runs[at] = runs[at] == '1';
+        for (size_t at = 0; at < strlen(memory); at++)
+                spot->memory_kib[at] = memory[at] == '1' ? wanted / (strcmp(memory, "11") == 0 ? 2 : 1) : 0;
+        assert_int_equal(hn_world_start(stage->world, guest, stage->n++, spot), 0);
+        hn_world_settle(stage->world);
+}
+
+static void assert_slow(const struct stage *stage, size_t i, double slowdown, double local)
+{
+        double is_local = -1;
+
+        assert_float_equal(hn_world_slowdown(stage->world, &stage->world->residents[i], &is_local), slowdown, EPSILON);
+        assert_float_equal(is_local, local, EPSILON);
+}
+
+static void memory_costs_by_distance(void **state)
+{
+        struct stage stage;
+
+        (void) state;
+        stage_open(&stage, &two);
+        stage_start(&stage, 1, "1", "1");
+        stage_start(&stage, 1, "1", "01");
+        stage_start(&stage, 1, "1", "11");
+        assert_slow(&stage, 0, 1, 1);
+        assert_slow(&stage, 1, 1.5, 0);
+        assert_slow(&stage, 2, 1.25, 0.5);
+        host_distance(stage.host, 0, 1, 32);
+        assert_slow(&stage, 1, 2.1, 0);
+        stage_close(&stage);
+}
+
+static void cpus_are_shared_fairly(void **state)
+{
+        struct stage stage;
+
+        (void) state;
+        stage_open(&stage, &two);
+        stage_start(&stage, 4, "1", "1");
+        assert_slow(&stage, 0, 1, 1);
+        stage_start(&stage, 2, "1", "01");
+        assert_slow(&stage, 0, 1.5, 1);
+        assert_slow(&stage, 1, 1.5 * 1.5, 0);
+        stage_close(&stage);
+}
+
+/* Node 0 carries 4 already: 3 of 4 go to node 1 until both carry as much. */
+static void vcpus_that_may_choose_run_where_it_is_emptier(void **state)
+{
+        struct stage stage;
+
+        (void) state;
+        stage_open(&stage, &two);
+        stage_start(&stage, 2, "1", "1");
+        stage_start(&stage, 4, "11", "1");
+        assert_float_equal(stage.world->nodes[0].demand, 3, EPSILON);
+        assert_float_equal(stage.world->nodes[1].demand, 3, EPSILON);
+        assert_slow(&stage, 1, 0.25 + 0.75 * 1.5, 0.25);
+        hn_world_stop(stage.world, 0);
+        hn_world_settle(stage.world);
+        assert_float_equal(stage.world->nodes[0].demand, 2, EPSILON);
+        stage_close(&stage);
+}
+
+static void cells_keep_most_accesses_at_home(void **state)
+{
+        struct hn_trace_guest guest = { .vcpus = 4, .memory_kib = 8 * GIB };
+        static const size_t both[] = { 0, 1 };
+        struct hn_spot *spot = NULL;
+        struct stage stage;
+
+        (void) state;
+        stage_open(&stage, &two);
+        assert_int_equal(hn_lay_cells(stage.world, &guest, both, 2, &spot), 0);
+        assert_int_equal(hn_spot_width(spot), 2);
+        assert_int_equal(hn_world_start(stage.world, &guest, 0, spot), 0);
+        hn_world_settle(stage.world);
+        assert_slow(&stage, 0, 0.7 + 0.3 * 1.5, 0.7);
+        stage_close(&stage);
+}
+
+static void memory_without_room_comes_from_the_nearest(void **state)
+{
+        struct hn_trace_guest guest = { .vcpus = 4, .memory_kib = 40 * GIB };
+        static const size_t first[] = { 1 };
+        struct hn_spot *spot = NULL;
+        struct stage stage;
+
+        (void) state;
+        stage_open(&stage, &two);
+        assert_false(hn_world_fits_node(stage.world, &guest));
+        assert_int_equal(hn_lay_whole(stage.world, &guest, first, 1, HN_LAY_IN_TURN, &spot), 0);
+        assert_int_equal(spot->memory_kib[1], 31 * GIB); /* all but the reserve */
+        assert_int_equal(spot->memory_kib[0] + spot->memory_kib[1], 40 * GIB + 32 * MIB + 39 * 8 * MIB);
+        assert_false(spot->runs[0]);
+        hn_spot_free(spot);
+        stage_close(&stage);
+}
+
+/* 1 GiB and 32 MiB take a good second; until then half of it is there. */
+static void a_move_takes_its_time(void **state)
+{
+        struct stage stage;
+        struct hn_spot *spot;
+        uint64_t kib = 0;
+
+        (void) state;
+        stage_open(&stage, &two);
+        stage_start(&stage, 1, "1", "1");
+        spot = hn_spot_copy(stage.world->residents[0].spot);
+        spot->memory_kib[1] = spot->memory_kib[0];
+        spot->memory_kib[0] = 0;
+        spot->runs[0] = false;
+        spot->runs[1] = true;
+        assert_int_equal(hn_world_move(stage.world, 0, spot, &kib), 0);
+        assert_int_equal(kib, GIB + 32 * MIB);
+        assert_int_equal(stage.world->nodes[0].used_kib, 0);
+        hn_world_settle(stage.world);
+        assert_slow(&stage, 0, 1.25, 0.5);
+        hn_world_pass(stage.world, 1.1);
+        assert_slow(&stage, 0, 1, 1);
+        stage_close(&stage);
+}
+
+static void spots_that_can_not_be_are_refused(void **state)
+{
+        struct hn_trace_guest guest = { .vcpus = 2, .memory_kib = 31 * GIB };
+        struct stage stage;
+        struct hn_spot *spot;
+
+        (void) state;
+        stage_open(&stage, &two);
+        spot = hn_spot_new(1, 2);
+        spot->vcpus[0] = 2;
+        spot->memory_kib[0] = hn_world_wanted_kib(stage.world, &guest);
+        assert_int_equal(hn_world_start(stage.world, &guest, 0, spot), -EINVAL); /* runs nowhere */
+        spot->runs[0] = true;
+        assert_int_equal(hn_world_start(stage.world, &guest, 0, spot), -EINVAL); /* no room */
+        spot->memory_kib[1] = spot->memory_kib[0] / 2;
+        spot->memory_kib[0] -= spot->memory_kib[1];
+        spot->vcpus[0] = 1;
+        assert_int_equal(hn_world_start(stage.world, &guest, 0, spot), -EINVAL); /* a vCPU too few */
+        spot->vcpus[0] = 2;
+        assert_int_equal(hn_world_start(stage.world, &guest, 0, spot), 0);
+        stage_close(&stage);
+}
+
+static struct hn_outcome replay(const struct host_plan *plan, const char *lines, const struct hn_contender *contender,
+                                size_t n_hosts, bool to_refusal)
+{
+        HN_HOST struct hn_host *host = host_of(plan);
+        HN_TRACE struct hn_trace *trace = trace_of(lines);
+        struct hn_policy policy;
+        const struct hn_replay r = { .host = host, .policy = &policy, .trace = trace, .busy = 1, .n_hosts = n_hosts,
+                                     .to_refusal = to_refusal };
+        struct hn_outcome outcome;
+
+        hn_policy_defaults(&policy);
+        assert_int_equal(hn_replay_run(&r, contender, &outcome), 0);
+        return outcome;
+}
+
+/* Of three guests with 20 GiB two fit, then 20 GiB are left in two parts, then nothing. */
+static const char *const filling = "0,,,,,,2,20480,,\n1,,,,,,2,20480,,\n2,,,,,,2,20480,,\n3,,,,,,2,20480,,\n4,,,,,,1,64,,\n";
+
+static void hosts_are_filled_in_order(void **state)
+{
+        struct hn_outcome outcome = replay(&two, filling, &hn_contender_homenode, 1, false);
+
+        (void) state;
+        assert_int_equal(outcome.n_placed, 4);
+        assert_int_equal(outcome.n_refused, 1);
+        assert_int_equal(outcome.n_refused_with_room, 0);
+        assert_int_equal(outcome.n_split, 0);
+        /* the third is spread over both nodes in equal parts and runs on both */
+        assert_float_equal(outcome.mean_slowdown, (1 + 1 + 1.25 + 1) / 4, 1e-6);
+        assert_float_equal(outcome.p99_slowdown, 1.25, 1e-6);
+        assert_float_equal(outcome.local, (1 + 1 + 0.5 + 1) / 4, 1e-6);
+        outcome = replay(&two, filling, &hn_contender_homenode, 1, true);
+        assert_int_equal(outcome.n_placed, 3);
+        outcome = replay(&two, filling, &hn_contender_homenode, 2, false); /* 0, 2, 4 and 1, 3 */
+        assert_int_equal(outcome.n_placed, 5);
+        assert_float_equal(outcome.mean_slowdown, 1, EPSILON);
+}
+
+static void guests_left_to_libvirt_lie_everywhere(void **state)
+{
+        struct hn_outcome outcome = replay(&two, filling, &hn_contender_libvirt, 1, true);
+
+        (void) state;
+        assert_int_equal(outcome.n_placed, 3);
+        assert_int_equal(outcome.n_split, 2);
+        assert_float_equal(outcome.mean_slowdown, 1.25, 1e-3);
+}
+
+/* One CPU: the first guest is alone for 100 s, with the second for 100 s. */
+static void slowdown_is_that_of_a_guests_life(void **state)
+{
+        const struct host_plan one = { 1, 1, 1, 0, 32 * GIB };
+        struct hn_outcome outcome = replay(&one, "0,,1000,200,,,1,1024,,\n1,,1100,200,,,1,1024,,\n",
+                                           &hn_contender_homenode, 1, false);
+
+        (void) state;
+        assert_int_equal(outcome.n_placed, 2);
+        assert_float_equal(outcome.mean_slowdown, 1.5, EPSILON);
+        assert_float_equal(outcome.overloaded, 1.0 / 3, EPSILON);
+        assert_float_equal(outcome.local, 1, EPSILON);
+}
+
+static void wide_guests_get_cells(void **state)
+{
+        struct hn_outcome outcome = replay(&two, "0,,,,,,8,8192,,\n", &hn_contender_homenode, 1, false);
+
+        (void) state;
+        assert_float_equal(outcome.mean_slowdown, 1.15, EPSILON);
+        assert_int_equal(outcome.n_split, 0);
+        /* too many vCPUs for the host: left to libvirt, still started */
+        outcome = replay(&two, "0,,,,,,16,8192,,\n", &hn_contender_homenode, 1, false);
+        assert_int_equal(outcome.n_placed, 1);
+        assert_float_equal(outcome.mean_slowdown, 2.5, 1e-6);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(traces_are_read),
+                cmocka_unit_test(what_is_no_trace_is_refused_by_line),
+                cmocka_unit_test(memory_costs_by_distance),
+                cmocka_unit_test(cpus_are_shared_fairly),
+                cmocka_unit_test(vcpus_that_may_choose_run_where_it_is_emptier),
+                cmocka_unit_test(cells_keep_most_accesses_at_home),
+                cmocka_unit_test(memory_without_room_comes_from_the_nearest),
+                cmocka_unit_test(a_move_takes_its_time),
+                cmocka_unit_test(spots_that_can_not_be_are_refused),
+                cmocka_unit_test(hosts_are_filled_in_order),
+                cmocka_unit_test(guests_left_to_libvirt_lie_everywhere),
+                cmocka_unit_test(slowdown_is_that_of_a_guests_life),
+                cmocka_unit_test(wide_guests_get_cells),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
