@@ -55,25 +55,72 @@ static bool is_wanted(const struct simulation *simulation, const char *name)
         return !simulation->names;
 }
 
-/* All wanted contenders, as far as `stage` says. */
-static int replay(struct simulation *simulation, const char *stage, bool to_refusal)
+static int run(struct simulation *simulation, const struct hn_contender *contender, struct hn_outcome *ret)
 {
-        simulation->replay.to_refusal = to_refusal;
+        int r = hn_replay_run(&simulation->replay, contender, ret);
+
+        if (r < 0)
+                return hn_complain("%s: %s", contender->name,
+                                   r == -EINVAL ? "put a guest where it can't be" : strerror(-r));
+        return HN_EXIT_DONE;
+}
+
+/* All wanted contenders. */
+static int replay(struct simulation *simulation, const char *stage)
+{
         for (size_t i = 0; i < simulation->n_contenders; i++) {
                 struct hn_simulated *s = &simulation->list[simulation->n];
-                int r;
 
                 if (!is_wanted(simulation, simulation->contenders[i]->name))
                         continue;
-                r = hn_replay_run(&simulation->replay, simulation->contenders[i], &s->outcome);
-                if (r < 0)
-                        return hn_complain("%s: %s", simulation->contenders[i]->name,
-                                           r == -EINVAL ? "put a guest where it can't be" : strerror(-r));
+                if (run(simulation, simulation->contenders[i], &s->outcome) != HN_EXIT_DONE)
+                        return HN_EXIT_FAILED;
                 s->name = simulation->contenders[i]->name;
                 s->stage = stage;
                 simulation->n++;
         }
         return HN_EXIT_DONE;
+}
+
+/* How many guests each host takes until some contender refuses one. */
+static int find_limits(struct simulation *simulation, size_t *limits, size_t *taken)
+{
+        struct hn_outcome outcome;
+
+        for (size_t host = 0; host < simulation->replay.n_hosts; host++)
+                limits[host] = SIZE_MAX;
+        simulation->replay.to_refusal = true;
+        simulation->replay.taken = taken;
+        for (size_t i = 0; i < simulation->n_contenders; i++) {
+                if (!is_wanted(simulation, simulation->contenders[i]->name))
+                        continue;
+                if (run(simulation, simulation->contenders[i], &outcome) != HN_EXIT_DONE)
+                        return HN_EXIT_FAILED;
+                for (size_t host = 0; host < simulation->replay.n_hosts; host++)
+                        limits[host] = taken[host] < limits[host] ? taken[host] : limits[host];
+        }
+        simulation->replay.to_refusal = false;
+        simulation->replay.taken = NULL;
+        return HN_EXIT_DONE;
+}
+
+/* Without times: filled until one contender refuses a guest, so that all have the same guests; until each of them does;
+ * and to the end. */
+static int replay_filling(struct simulation *simulation)
+{
+        HN_FREE size_t *limits = calloc(simulation->replay.n_hosts, sizeof *limits);
+        HN_FREE size_t *taken = calloc(simulation->replay.n_hosts, sizeof *taken);
+        int r = limits && taken ? find_limits(simulation, limits, taken) : hn_complain("out of memory");
+
+        simulation->replay.limits = limits;
+        if (r == HN_EXIT_DONE)
+                r = replay(simulation, "the same guests: to the first refusal by any");
+        simulation->replay.limits = NULL;
+        simulation->replay.to_refusal = true;
+        if (r == HN_EXIT_DONE)
+                r = replay(simulation, "to the first refusal");
+        simulation->replay.to_refusal = false;
+        return r == HN_EXIT_DONE ? replay(simulation, "to the end") : r;
 }
 
 static int report(const struct simulation *simulation, const char *path, struct json_object *array)
@@ -97,7 +144,7 @@ static int report(const struct simulation *simulation, const char *path, struct 
 static int simulate_trace(struct simulation *simulation, const char *path, struct json_object *array)
 {
         HN_TRACE struct hn_trace *trace = NULL;
-        HN_FREE struct hn_simulated *list = calloc(2 * simulation->n_contenders + 1, sizeof *list);
+        HN_FREE struct hn_simulated *list = calloc(3 * simulation->n_contenders + 1, sizeof *list);
         int r = list ? read_trace(path, &trace) : hn_complain("out of memory");
 
         if (r)
@@ -105,12 +152,7 @@ static int simulate_trace(struct simulation *simulation, const char *path, struc
         simulation->replay.trace = trace;
         simulation->list = list;
         simulation->n = 0;
-        if (trace->timed)
-                r = replay(simulation, NULL, false);
-        else
-                r = replay(simulation, "to the first refusal", true);
-        if (r == HN_EXIT_DONE && !trace->timed)
-                r = replay(simulation, "to the end", false);
+        r = trace->timed ? replay(simulation, NULL) : replay_filling(simulation);
         return r == HN_EXIT_DONE ? report(simulation, path, array) : r;
 }
 

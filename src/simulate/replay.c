@@ -204,11 +204,13 @@ static double last_end_s(const struct hn_replay *replay)
 static int run_host(struct run *run, size_t first)
 {
         const struct hn_replay *replay = run->replay;
+        size_t limit = replay->limits ? replay->limits[first] : SIZE_MAX, n = 0;
+        bool refused = false;
         int r = begin_host(run);
 
         if (r >= 0)
                 run->world->now_s = first < replay->trace->n_guests ? arrival_s(replay, first) : 0;
-        for (size_t i = first; r >= 0 && i < replay->trace->n_guests; i += replay->n_hosts) {
+        for (size_t i = first; r >= 0 && i < replay->trace->n_guests && n < limit; i += replay->n_hosts, n++) {
                 double now = arrival_s(replay, i);
 
                 if (replay->trace->timed)
@@ -217,11 +219,18 @@ static int run_host(struct run *run, size_t first)
                         r = pass(run, now);
                 if (r >= 0)
                         r = start(run, i);
-                if (r == -ENOSPC && replay->to_refusal)
-                        break;
-                r = r == -ENOSPC ? 0 : r;
+                if (r != -ENOSPC)
+                        continue;
+                r = 0;
+                if (replay->taken && !refused)
+                        replay->taken[first] = n;
+                refused = true;
+                if (replay->to_refusal)
+                        return 0;
         }
-        return r == -ENOSPC ? 0 : r;
+        if (replay->taken && !refused)
+                replay->taken[first] = n;
+        return r;
 }
 
 /* The end of the trace: what is to be said of those that still run. */

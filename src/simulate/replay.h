@@ -16,6 +16,8 @@ struct hn_replay {
         double busy;          /* CPUs that each vCPU wants */
         size_t n_hosts;       /* the trace is dealt to so many hosts of this kind in turn; at least 1 */
         bool to_refusal;      /* a host takes no more guests after the first one that was refused */
+        const size_t *limits; /* per host: it is offered no more than so many guests; NULL: all */
+        size_t *taken;        /* filled in per host: so many guests it was offered before one was refused; may be NULL */
         uint64_t (*now_us)(void); /* for the time a decision takes; NULL: not measured */
 };
 
