@@ -61,10 +61,18 @@ void hn_cpus_count_free(struct hn_ground *ground, unsigned threads)
         }
 }
 
+/* Does it run there, or has it only memory there (it leans on another node)? */
+static bool runs_on(const struct hn_task *task, size_t i, const struct hn_placement *placement, unsigned node)
+{
+        return task->needs[i].fixed || !task->needs[i].n_vcpus || hn_idset_count(placement->cells[i].nodes) == 1
+               || hn_placement_milli(placement, node) > 0;
+}
+
 /* All CPUs of the cell's nodes, or those of one cache.  The cell's vCPUs then crowd that cache for the cells
  * that come after. */
-static int choose_cell(const struct hn_task *task, size_t i, struct hn_placed_cell *cell)
+static int choose_cell(const struct hn_task *task, size_t i, struct hn_placement *placement)
 {
+        struct hn_placed_cell *cell = &placement->cells[i];
         const struct hn_host *host = task->ground->host;
         struct hn_cache_part *part = NULL;
         double loss;
@@ -72,6 +80,8 @@ static int choose_cell(const struct hn_task *task, size_t i, struct hn_placed_ce
         HN_IDSET_FOREACH(os, cell->nodes) {
                 int at = hn_host_at(host, (unsigned) os);
 
+                if (!runs_on(task, i, placement, (unsigned) os))
+                        continue;
                 if (at < 0 || hwloc_bitmap_or(cell->cpus, cell->cpus, host->nodes[at].cpus) < 0)
                         return -ENOMEM;
                 if (!task->needs[i].fixed && hn_idset_count(cell->nodes) == 1)
@@ -155,7 +165,7 @@ int hn_cpus_choose(const struct hn_task *task, struct hn_placement *placement, c
         int r = 0;
 
         for (size_t i = 0; r >= 0 && i < placement->n_cells; i++)
-                r = choose_cell(task, i, &placement->cells[i]);
+                r = choose_cell(task, i, placement);
         if (r >= 0)
                 r = add_user_pins(task, placement);
         if (r >= 0 && task->request->wishes.pin_cores)

@@ -227,11 +227,10 @@ static bool spread_capacity(const struct hn_layout *layout, const size_t *nodes,
         return hn_task_wanted_milli(task) <= capacity;
 }
 
-bool hn_layout_spread(struct hn_layout *layout, const size_t *nodes, size_t k)
+static bool lay_spread(struct hn_layout *layout, const size_t *nodes, size_t k)
 {
         uint64_t *ordinary = layout->scratch + 2 * layout->task->ground->host->n_nodes;
 
-        layout->spread = true;
         layout->n_seats = layout->task->n_seats;
         if (!spread_capacity(layout, nodes, k))
                 return false;
@@ -241,6 +240,65 @@ bool hn_layout_spread(struct hn_layout *layout, const size_t *nodes, size_t k)
                 if (!spread_kind(layout, nodes, k, kind, ordinary))
                         return false;
         return true;
+}
+
+/* The node with the most room that carries all vCPUs; k: none does. */
+static size_t find_prop(const struct hn_layout *layout, const size_t *nodes, size_t k, const struct hn_need *need)
+{
+        const struct hn_ground *ground = layout->task->ground;
+        size_t best = k;
+
+        for (size_t i = 0; i < k; i++) {
+                const struct hn_ground_node *g = &ground->nodes[nodes[i]];
+
+                if (need->n_vcpus * UINT64_C(1000) + g->fixed_milli <= g->capacity_milli
+                    && (best == k || room(layout, nodes[i], 0) > room(layout, nodes[best], 0)))
+                        best = i;
+        }
+        return best;
+}
+
+/* One open cell in ordinary memory leans on one node: all vCPUs run there, its room is filled first, as the kernel does
+ * it too, and only the rest lies on the others. */
+static bool lay_leaning(struct hn_layout *layout, const size_t *nodes, size_t k)
+{
+        const struct hn_task *task = layout->task;
+        const struct hn_need *need = &task->needs[task->open[0]];
+        uint64_t *rooms = layout->scratch, *shares = rooms + task->ground->host->n_nodes, first;
+        size_t prop;
+
+        if (task->n_open != 1 || need->kind || need->n_cores)
+                return false;
+        prop = find_prop(layout, nodes, k, need);
+        if (prop == k)
+                return false;
+        first = room(layout, nodes[prop], 0) / HN_MIB_KIB * HN_MIB_KIB;
+        if (first >= need->memory_kib)
+                return false;
+        for (size_t i = 0; i < k; i++)
+                rooms[i] = i == prop ? 0 : room(layout, nodes[i], 0);
+        if (!hn_split(need->memory_kib - first, HN_MIB_KIB, rooms, rooms, k, shares))
+                return false;
+        layout->n_seats = task->n_seats;
+        for (size_t i = 0; i < k; i++)
+                layout->seats[layout->n_seats++] = (struct hn_seat) {
+                        .cell = task->n_needs, .at = nodes[i], .memory_kib = i == prop ? first : shares[i],
+                        .vcpus_milli = i == prop ? need->n_vcpus * UINT64_C(1000) : 0 };
+        return true;
+}
+
+bool hn_layout_spread(struct hn_layout *layout, const size_t *nodes, size_t k)
+{
+        struct hn_score even, leaning;
+
+        layout->spread = true;
+        if (!lay_spread(layout, nodes, k))
+                return false;
+        hn_layout_score(layout, &even);
+        if (!lay_leaning(layout, nodes, k))
+                return true;
+        hn_layout_score(layout, &leaning);
+        return leaning.total < even.total || lay_spread(layout, nodes, k);
 }
 
 void hn_layout_score(struct hn_layout *layout, struct hn_score *ret)

@@ -31,7 +31,7 @@ bool hn_layout_alone(const struct hn_layout *layout, size_t open, size_t at, boo
  * where they get the host cores that they want for themselves.  False: does not fit. */
 bool hn_layout_cells(struct hn_layout *layout, const size_t *nodes, size_t k, bool cores);
 
-/* Lays every open cell over all of the k nodes. */
+/* Lays every open cell over all of the k nodes: evenly, or leaning on one of them, whichever scores better. */
 bool hn_layout_spread(struct hn_layout *layout, const size_t *nodes, size_t k);
 
 void hn_layout_score(struct hn_layout *layout, struct hn_score *ret);

@@ -72,6 +72,13 @@ static int widen_on(struct widening *w, struct hn_placed_cell *cell, const struc
         return add(w, cell->cpus, more);
 }
 
+/* A cell that leans on one node has only memory on the others of its home (layout.h). */
+static bool leans_elsewhere(const struct widening *w, const struct hn_placed_cell *cell, const struct hn_node *node)
+{
+        return hn_idset_count(cell->nodes) > 1 && !hn_placement_milli(w->placement, node->os)
+               && !hwloc_bitmap_intersects(cell->cpus, node->cpus) && !hwloc_bitmap_iszero(cell->cpus);
+}
+
 static int widen_cell(struct widening *w, struct hn_placed_cell *cell)
 {
         int r = 0;
@@ -79,7 +86,8 @@ static int widen_cell(struct widening *w, struct hn_placed_cell *cell)
         HN_IDSET_FOREACH(os, cell->nodes) {
                 int at = hn_host_at(w->host, (unsigned) os);
 
-                if (r >= 0 && at >= 0 && w->host->nodes[at].role == HN_NODE_HOME)
+                if (r >= 0 && at >= 0 && w->host->nodes[at].role == HN_NODE_HOME
+                    && !leans_elsewhere(w, cell, &w->host->nodes[at]))
                         r = widen_on(w, cell, &w->host->nodes[at]);
         }
         return r;

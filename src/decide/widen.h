@@ -2,7 +2,7 @@
  *
  * When CPUs come (back) to the home of a guest that runs.  Pure.
  *
- * The rule: a cell has all CPUs of its nodes, or all of the one last-level cache that it was put behind (cpus.h).  A set
+ * The rule: a cell has all CPUs of the nodes that it runs on, or all of the one last-level cache that it was put behind (cpus.h).  A set
  * that is less than that was decided while some were offline, or not to be had, and gets the rest.  Nothing is taken
  * from it, and it goes to no other node or cache: so the same host asks for nothing twice.
  */

@@ -151,6 +151,15 @@ void hn_placement_withdraw(struct hn_placement *placement, const struct hn_promi
         p->vcpus_milli -= promise->vcpus_milli < p->vcpus_milli ? promise->vcpus_milli : p->vcpus_milli;
 }
 
+uint64_t hn_placement_milli(const struct hn_placement *placement, unsigned node)
+{
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < placement->n_promises; i++)
+                sum += placement->promises[i].node == node ? placement->promises[i].vcpus_milli : 0;
+        return sum;
+}
+
 int hn_placement_fold(struct hn_placement *placement)
 {
         for (size_t i = 1; i < placement->n_cells; i++) {

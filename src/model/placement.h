@@ -62,6 +62,9 @@ int hn_placement_promise_once(struct hn_placement *placement, const struct hn_pr
 /* Takes a promise back, as far as so much was promised. */
 void hn_placement_withdraw(struct hn_placement *placement, const struct hn_promise *promise);
 
+/* vCPUs × 1000 that it was promised on a node.  0 on a node of its home: it only has memory there. */
+uint64_t hn_placement_milli(const struct hn_placement *placement, unsigned node);
+
 /* Makes one cell of all: a guest that runs without the cells that were planned for it sees one node, and its vCPUs
  * share the whole home.  -ENOMEM: the placement is of no use any more. */
 int hn_placement_fold(struct hn_placement *placement);

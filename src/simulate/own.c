@@ -92,7 +92,7 @@ static int spread_spot(const struct hn_world *world, const struct hn_trace_guest
                 spot->memory_kib[hn_host_at(world->host, placement->promises[i].node)]
                         += placement->promises[i].memory_kib;
         for (size_t at = 0; at < spot->n_nodes; at++)
-                spot->runs[at] = hwloc_bitmap_isset(placement->home, world->host->nodes[at].os);
+                spot->runs[at] = hn_placement_milli(placement, world->host->nodes[at].os) > 0;
         *ret = spot;
         return 0;
 }

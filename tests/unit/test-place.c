@@ -158,6 +158,34 @@ static void scattered_memory_is_spread_over(void **state)
         scene_free(scene);
 }
 
+/* 20 GiB find 17.5 on node 2, where the vCPUs then run, and the rest on one of the others. */
+static void a_guest_that_fits_no_node_leans_on_the_roomiest(void **state)
+{
+        struct scene *scene = scene_of(host_of(&four));
+        const struct hn_decision *d;
+
+        (void) state;
+        for (unsigned node = 0; node < 4; node++) {
+                const char *const names[] = { "0", "1", "2", "3" };
+
+                occupy(scene, node + 1, node == 2 ? 13 * GIB : 26 * GIB, names[node]);
+        }
+        d = scene_start_vm(scene, 9, 2, 20 * GIB);
+        assert_set(d->placement->home, "0,2");
+        assert_int_equal(d->placement->n_cells, 1);
+        assert_set(d->placement->cells[0].nodes, "0,2");
+        assert_set(d->placement->cells[0].cpus, "16-23");
+        assert_set(d->placement->emulator_cpus, "16-23");
+        assert_set(d->placement->memory_nodes, "0,2");
+        assert_int_equal(promise_on(d->placement, 2, 0)->vcpus_milli, 2000);
+        assert_int_equal(promise_on(d->placement, 0, 0)->vcpus_milli, 0);
+        /* all that node 2 has: 31 GiB but for 13 and overhead, in whole MiB */
+        assert_int_equal(promise_on(d->placement, 2, 0)->memory_kib, 31 * GIB - 13 * GIB - 32 * MIB - 12 * 8 * MIB);
+        assert_int_equal(promise_on(d->placement, 0, 0)->memory_kib + promise_on(d->placement, 2, 0)->memory_kib,
+                         20 * GIB + 32 * MIB + 19 * 8 * MIB);
+        scene_free(scene);
+}
+
 static void room_for_none_is_left_and_counted(void **state)
 {
         struct scene *scene = scene_of(host_of(&four));
@@ -409,6 +437,7 @@ int main(void)
                 cmocka_unit_test(a_full_node_is_no_choice),
                 cmocka_unit_test(live_figures_are_believed_and_reserved),
                 cmocka_unit_test(scattered_memory_is_spread_over),
+                cmocka_unit_test(a_guest_that_fits_no_node_leans_on_the_roomiest),
                 cmocka_unit_test(room_for_none_is_left_and_counted),
                 cmocka_unit_test(what_is_not_ours_is_left),
                 cmocka_unit_test(wishes_for_nodes_are_kept_or_refused),

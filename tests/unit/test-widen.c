@@ -247,6 +247,28 @@ static void every_node_of_a_spread_cell_gives_its_own(void **state)
         end(&started);
 }
 
+/* Memory for the guest is on both nodes, vCPUs run on node 0. */
+static void a_cell_that_leans_on_a_node_gets_no_cpus_of_others(void **state)
+{
+        struct scene *scene = scene_of(host_of(&plain));
+        struct hn_request *other = vm_on("1", 1), *request = vm(2, 2, 110 * GIB);
+        const struct hn_decision *decision;
+        struct hn_placement *wider = NULL;
+
+        (void) state;
+        other->memory_kib = 80 * GIB;
+        assert_int_equal(scene_start(scene, other)->verdict, HN_PLACED);
+        request->wishes.vnuma = 0;
+        decision = scene_start(scene, request);
+        assert_set(decision->placement->cells[0].nodes, "0-1");
+        assert_set(decision->placement->cells[0].cpus, "0-3");
+        assert_int_equal(hn_home_widen(scene->host, request, decision->placement, &wider), 0);
+        assert_null(wider);
+        hn_request_free(other);
+        hn_request_free(request);
+        scene_free(scene);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -259,6 +281,7 @@ int main(void)
                 cmocka_unit_test(what_the_user_pinned_is_the_users),
                 cmocka_unit_test(a_node_that_is_no_home_gives_nothing),
                 cmocka_unit_test(every_node_of_a_spread_cell_gives_its_own),
+                cmocka_unit_test(a_cell_that_leans_on_a_node_gets_no_cpus_of_others),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
