@@ -9,12 +9,13 @@
 #include "model/json.h"
 #include "model/text.h"
 
-#define N_COLUMNS 10
+#define N_COLUMNS 11
 
 static const struct hn_column columns[N_COLUMNS] = {
         { "POLICY", false },      { "MEAN SLOWDOWN", true }, { "99TH PERCENTILE", true }, { "LOCAL", true },
         { "OVERLOADED", true },   { "PLACED", true },        { "REFUSED (WITH ROOM)", true }, { "SPLIT", true },
         { "MOVED GIB", true },    { "DECISION US", true },
+        { "ABOVE BEST", true },
 };
 
 static char *fill(size_t column, const struct hn_simulated *s)
@@ -40,8 +41,10 @@ static char *fill(size_t column, const struct hn_simulated *s)
                 return hn_text_print("%zu", o->n_split);
         case 8:
                 return hn_text_print("%.1f", o->moved_gib);
-        default:
+        case 9:
                 return hn_text_print("%.0f", o->decide_us);
+        default:
+                return s->above_best < -0.5 ? strdup("") : hn_text_print("%.2f%% (%zu hosts)", 100 * s->above_best, s->n_best);
         }
 }
 
@@ -105,6 +108,10 @@ static int add_outcome(struct json_object *array, const struct hn_simulated *s)
             || json_object_object_add(object, "moved_gib", json_object_new_double(o->moved_gib)) < 0
             || json_object_object_add(object, "decision_us", json_object_new_double(o->decide_us)) < 0
             || json_object_object_add(object, "decision_worst_us", json_object_new_double(o->decide_worst_us)) < 0)
+                return -ENOMEM;
+        if (s->above_best > -0.5
+            && (json_object_object_add(object, "above_best", json_object_new_double(s->above_best)) < 0
+                || json_object_object_add(object, "best_known_hosts", json_object_new_uint64(s->n_best)) < 0))
                 return -ENOMEM;
         return 0;
 }

@@ -13,8 +13,10 @@
 #include "command/where.h"
 #include "model/clock.h"
 #include "model/json.h"
+#include "simulate/exact.h"
 
 #define TRACE_LIMIT (256u << 20) /* bytes: some million guests */
+#define EXACT_TRIES 3000000u      /* some seconds */
 #define HOSTS_LIMIT 100000u
 
 struct simulation {
@@ -22,6 +24,8 @@ struct simulation {
         size_t n_contenders;
         const char *names; /* of those that are wanted; NULL: all */
         struct hn_replay replay;
+        bool exact;
+        double *best;              /* per host: the least possible sum of slowdowns, negative: not known; NULL: not asked */
         struct hn_simulated *list; /* of one trace */
         size_t n;
 };
@@ -65,6 +69,21 @@ static int run(struct simulation *simulation, const struct hn_contender *contend
         return HN_EXIT_DONE;
 }
 
+/* By how much a contender is above the best possible, on the hosts of which that is known. */
+static void compare_best(const struct simulation *simulation, const double *sums, struct hn_simulated *ret)
+{
+        double best = 0, sum = 0;
+
+        for (size_t host = 0; host < simulation->replay.n_hosts; host++)
+                if (simulation->best[host] > 0) {
+                        best += simulation->best[host];
+                        sum += sums[host];
+                        ret->n_best++;
+                }
+        if (best > 0)
+                ret->above_best = sum / best - 1;
+}
+
 /* All wanted contenders. */
 static int replay(struct simulation *simulation, const char *stage)
 {
@@ -75,6 +94,9 @@ static int replay(struct simulation *simulation, const char *stage)
                         continue;
                 if (run(simulation, simulation->contenders[i], &s->outcome) != HN_EXIT_DONE)
                         return HN_EXIT_FAILED;
+                s->above_best = -1;
+                if (simulation->best)
+                        compare_best(simulation, simulation->replay.sums, s);
                 s->name = simulation->contenders[i]->name;
                 s->stage = stage;
                 simulation->n++;
@@ -104,6 +126,46 @@ static int find_limits(struct simulation *simulation, size_t *limits, size_t *ta
         return HN_EXIT_DONE;
 }
 
+/* The best possible on each host with the guests that it takes. */
+static int find_best(struct simulation *simulation, const size_t *limits, double *best)
+{
+        const struct hn_replay *replay = &simulation->replay;
+        HN_WORLD struct hn_world *world = NULL;
+        int r = hn_world_new(replay->host, replay->policy, replay->busy, &world);
+
+        for (size_t host = 0; r >= 0 && host < replay->n_hosts; host++) {
+                const struct hn_trace_guest *guests[HN_EXACT_GUESTS + 1];
+                size_t n = 0;
+
+                for (size_t i = host; i < replay->trace->n_guests && n < limits[host] && n <= HN_EXACT_GUESTS;
+                     i += replay->n_hosts)
+                        guests[n++] = &replay->trace->guests[i];
+                best[host] = -1;
+                r = hn_exact_best(world, guests, n, EXACT_TRIES, &best[host]);
+                r = r == -ENOSPC || r == -E2BIG ? 0 : r;
+        }
+        return r < 0 ? hn_complain("the best possible: %s", strerror(-r)) : HN_EXIT_DONE;
+}
+
+static int replay_same(struct simulation *simulation, const size_t *limits)
+{
+        HN_FREE double *best = calloc(simulation->replay.n_hosts, sizeof *best);
+        HN_FREE double *sums = calloc(simulation->replay.n_hosts, sizeof *sums);
+        int r = best && sums ? HN_EXIT_DONE : hn_complain("out of memory");
+
+        if (r == HN_EXIT_DONE && simulation->exact)
+                r = find_best(simulation, limits, best);
+        simulation->best = simulation->exact ? best : NULL;
+        simulation->replay.sums = sums;
+        simulation->replay.limits = limits;
+        if (r == HN_EXIT_DONE)
+                r = replay(simulation, "the same guests: to the first refusal by any");
+        simulation->best = NULL;
+        simulation->replay.sums = NULL;
+        simulation->replay.limits = NULL;
+        return r;
+}
+
 /* Without times: filled until one contender refuses a guest, so that all have the same guests; until each of them does;
  * and to the end. */
 static int replay_filling(struct simulation *simulation)
@@ -112,10 +174,8 @@ static int replay_filling(struct simulation *simulation)
         HN_FREE size_t *taken = calloc(simulation->replay.n_hosts, sizeof *taken);
         int r = limits && taken ? find_limits(simulation, limits, taken) : hn_complain("out of memory");
 
-        simulation->replay.limits = limits;
         if (r == HN_EXIT_DONE)
-                r = replay(simulation, "the same guests: to the first refusal by any");
-        simulation->replay.limits = NULL;
+                r = replay_same(simulation, limits);
         simulation->replay.to_refusal = true;
         if (r == HN_EXIT_DONE)
                 r = replay(simulation, "to the first refusal");
@@ -256,6 +316,8 @@ int hn_simulate(const char *command, const struct hn_contender *const *contender
                   .help = "CPU time that each vCPU wants (default: 100)" },
                 { .name = "policy", .argument = "NAME,...", .value = &simulation.names,
                   .help = "these only (default: all)" },
+                { .name = "exact", .flag = &simulation.exact,
+                  .help = "say how far each is from the best possible (small hosts, traces without times)" },
                 { .name = "json", .flag = &json, .help = "print a JSON array" },
         };
         const struct hn_usage usage = {

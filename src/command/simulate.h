@@ -12,6 +12,8 @@ struct hn_simulated {
         const char *name; /* of the contender */
         const char *stage; /* NULL, or how far a trace without times was replayed */
         struct hn_outcome outcome;
+        double above_best; /* share by which its slowdowns are above the best possible; -1: not known */
+        size_t n_best;     /* hosts of which that is known */
 };
 
 /* Options, replay, report; `command` is how people call it.  One of enum hn_exit. */

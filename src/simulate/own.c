@@ -2,10 +2,10 @@
 #include "simulate/contender.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "decide/decide.h"
 #include "simulate/lay.h"
+#include "simulate/request.h"
 
 /* What it has promised to the guests that run. */
 struct own {
@@ -37,18 +37,9 @@ static int own_open(const struct hn_world *world, void **ret)
         (void) world;
         if (!own)
                 return -ENOMEM;
-        own->request = calloc(1, sizeof *own->request);
+        own->request = hn_trace_request_new();
         if (!own->request)
                 return -ENOMEM;
-        own->request->type = strdup("kvm");
-        own->request->name = strdup("guest");
-        own->request->iothreads = hwloc_bitmap_alloc();
-        if (!own->request->type || !own->request->name || !own->request->iothreads)
-                return -ENOMEM;
-        own->request->id = -1;
-        own->request->managed_type = true;
-        own->request->wishes.priority = HN_PRIORITY_NORMAL;
-        own->request->wishes.vnuma = -1;
         *ret = HN_TAKE(own);
         return 0;
 }
@@ -173,8 +164,7 @@ static int own_place(void *state, const struct hn_world *world, const struct hn_
         int r = make_room(own);
 
         situation.placements = (const struct hn_placement *const *) own->placements;
-        own->request->vcpus_max = own->request->vcpus_current = guest->vcpus;
-        own->request->memory_kib = own->request->memory_current_kib = guest->memory_kib;
+        hn_trace_request_fill(own->request, guest);
         if (r >= 0)
                 r = hn_decide(&situation, own->request, &decision);
         if (r >= 0)

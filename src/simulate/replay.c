@@ -293,11 +293,17 @@ int hn_replay_run(const struct hn_replay *replay, const struct hn_contender *con
         if (!run.slowdowns)
                 return -ENOMEM;
         for (size_t first = 0; r >= 0 && first < replay->n_hosts; first++) {
+                size_t before = run.n_slowdowns;
+
+                if (replay->sums)
+                        replay->sums[first] = 0;
                 r = run_host(&run, first);
                 if (r >= 0)
                         r = finish_host(&run, last_s);
                 if (r >= 0)
                         overloaded_s += run.world->overloaded_s;
+                for (size_t i = before; replay->sums && i < run.n_slowdowns; i++)
+                        replay->sums[first] += run.slowdowns[i];
                 end_host(&run);
         }
         if (r < 0)

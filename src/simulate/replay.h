@@ -18,6 +18,7 @@ struct hn_replay {
         bool to_refusal;      /* a host takes no more guests after the first one that was refused */
         const size_t *limits; /* per host: it is offered no more than so many guests; NULL: all */
         size_t *taken;        /* filled in per host: so many guests it was offered before one was refused; may be NULL */
+        double *sums;         /* filled in per host: the sum of its guests' slowdowns; may be NULL */
         uint64_t (*now_us)(void); /* for the time a decision takes; NULL: not measured */
 };
 

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "simulate/exact.h"
 #include "simulate/lay.h"
 #include "simulate/replay.h"
 #include "unit/support/scene.h"
@@ -323,6 +324,103 @@ static void wide_guests_get_cells(void **state)
         assert_float_equal(outcome.mean_slowdown, 2.5, 1e-6);
 }
 
+static int best_of(const struct stage *stage, const unsigned *vcpus, size_t n, uint64_t memory_kib, size_t tries,
+                   double *ret)
+{
+        struct hn_trace_guest guests[HN_EXACT_GUESTS + 1];
+        const struct hn_trace_guest *list[HN_EXACT_GUESTS + 1];
+
+        for (size_t i = 0; i < n; i++) {
+                guests[i] = (struct hn_trace_guest) { .vcpus = vcpus[i % 8], .memory_kib = memory_kib };
+                list[i] = &guests[i];
+        }
+        return hn_exact_best(stage->world, list, n, tries, ret);
+}
+
+static void the_best_possible_is_found(void **state)
+{
+        static const unsigned fours[8] = { 4, 4, 4, 4, 4, 4, 4, 4 }, wide[8] = { 8, 4 };
+        struct stage stage;
+        double best = -1;
+
+        (void) state;
+        stage_open(&stage, &two);
+        assert_int_equal(best_of(&stage, fours, 2, GIB, 1000, &best), 0);
+        assert_float_equal(best, 2, EPSILON);
+        assert_int_equal(best_of(&stage, fours, 3, GIB, 1000, &best), 0);
+        assert_float_equal(best, 1 + 2 + 2, EPSILON);
+        assert_int_equal(best_of(&stage, wide, 1, GIB, 1000, &best), 0);
+        assert_float_equal(best, 1.15, EPSILON);
+        /* one node of the wide guest's is shared with 4 vCPUs: (4 + 4) / 4 there */
+        assert_int_equal(best_of(&stage, wide, 2, GIB, 1000, &best), 0);
+        assert_float_equal(best, 1.15 * (1 + 2) / 2 + 2, EPSILON);
+        assert_int_equal(best_of(&stage, fours, 3, 20 * GIB, 1000, &best), -ENOSPC);
+        assert_int_equal(best_of(&stage, fours, HN_EXACT_GUESTS + 1, GIB, 1000, &best), -E2BIG);
+        assert_int_equal(best_of(&stage, fours, 20, GIB, 10, &best), -E2BIG);
+        stage_close(&stage);
+}
+
+static void the_best_possible_knows_distances(void **state)
+{
+        static const unsigned wide[8] = { 8 };
+        struct stage stage;
+        double best = -1;
+
+        (void) state;
+        stage_open(&stage, &(struct host_plan) { 4, 4, 1, 0, 32 * GIB });
+        host_distance(stage.host, 1, 3, 12);
+        assert_int_equal(best_of(&stage, wide, 1, GIB, 1000, &best), 0);
+        assert_float_equal(best, 0.7 + 0.3 * 1.1, EPSILON);
+        stage_close(&stage);
+}
+
+/* Guest i on node choice / 3^i. */
+static double sum_of_choice(const struct host_plan *plan, const unsigned *vcpus, size_t n, unsigned choice)
+{
+        struct hn_trace_guest guests[8];
+        struct stage stage;
+        double sum = 0, local;
+
+        stage_open(&stage, plan);
+        host_distance(stage.host, 0, 1, 25); /* not all alike */
+        for (size_t i = 0; i < n; i++, choice /= 3) {
+                size_t at = choice % 3;
+                struct hn_spot *spot = NULL;
+
+                guests[i] = (struct hn_trace_guest) { .vcpus = vcpus[i], .memory_kib = GIB };
+                assert_int_equal(hn_lay_whole(stage.world, &guests[i], &at, 1, HN_LAY_IN_TURN, &spot), 0);
+                assert_int_equal(hn_world_start(stage.world, &guests[i], i, spot), 0);
+        }
+        hn_world_settle(stage.world);
+        for (size_t i = 0; i < n; i++)
+                sum += hn_world_slowdown(stage.world, &stage.world->residents[i], &local);
+        stage_close(&stage);
+        return sum;
+}
+
+static void the_best_possible_is_that_of_all_ways(void **state)
+{
+        static const unsigned vcpus[][8] = { { 4, 3, 3, 2, 2, 1 }, { 4, 4, 4, 4, 1, 1 }, { 3, 3, 3, 3, 3, 3 } };
+        const struct host_plan three = { 3, 4, 1, 0, 32 * GIB };
+
+        (void) state;
+        for (size_t i = 0; i < 3; i++) {
+                double least = (double) INFINITY, best = -1;
+                struct stage stage;
+
+                for (unsigned choice = 0; choice < 729; choice++) {
+                        double sum = sum_of_choice(&three, vcpus[i], 6, choice);
+
+                        least = sum < least ? sum : least;
+                }
+                stage_open(&stage, &three);
+                host_distance(stage.host, 0, 1, 25);
+                assert_int_equal(best_of(&stage, vcpus[i], 6, GIB, 100000, &best), 0);
+                assert_float_equal(best, least, 1e-6);
+                stage_close(&stage);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -339,6 +437,9 @@ int main(void)
                 cmocka_unit_test(guests_left_to_libvirt_lie_everywhere),
                 cmocka_unit_test(slowdown_is_that_of_a_guests_life),
                 cmocka_unit_test(wide_guests_get_cells),
+                cmocka_unit_test(the_best_possible_is_found),
+                cmocka_unit_test(the_best_possible_knows_distances),
+                cmocka_unit_test(the_best_possible_is_that_of_all_ways),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
