@@ -9,16 +9,17 @@
 #include "model/json.h"
 #include "model/text.h"
 
-#define N_COLUMNS 11
+#define N_COLUMNS 12
+#define N_PLAIN_COLUMNS 10 /* without those about the best possible */
 
 static const struct hn_column columns[N_COLUMNS] = {
         { "POLICY", false },      { "MEAN SLOWDOWN", true }, { "99TH PERCENTILE", true }, { "LOCAL", true },
         { "OVERLOADED", true },   { "PLACED", true },        { "REFUSED (WITH ROOM)", true }, { "SPLIT", true },
         { "MOVED GIB", true },    { "DECISION US", true },
-        { "ABOVE BEST", true },
+        { "STARTS ABOVE BEST", true }, { "ALL ABOVE BEST", true },
 };
 
-static char *fill(size_t column, const struct hn_simulated *s)
+static char *fill(size_t column, const struct hn_simulated *s, bool exact)
 {
         const struct hn_outcome *o = &s->outcome;
 
@@ -43,18 +44,20 @@ static char *fill(size_t column, const struct hn_simulated *s)
                 return hn_text_print("%.1f", o->moved_gib);
         case 9:
                 return hn_text_print("%.0f", o->decide_us);
+        case 10:
+                return exact ? hn_text_print("%.2f%%", 100 * o->above_step) : strdup("");
         default:
                 return s->above_best < -0.5 ? strdup("") : hn_text_print("%.2f%% (%zu hosts)", 100 * s->above_best, s->n_best);
         }
 }
 
-static int add_row(struct hn_table *table, const struct hn_simulated *s)
+static int add_row(struct hn_table *table, const struct hn_simulated *s, bool exact)
 {
         char *texts[N_COLUMNS];
         int r = 0;
 
         for (size_t i = 0; i < N_COLUMNS; i++) {
-                texts[i] = fill(i, s);
+                texts[i] = fill(i, s, exact);
                 r = texts[i] ? r : -ENOMEM;
         }
         if (r >= 0)
@@ -69,15 +72,15 @@ static bool same_stage(const struct hn_simulated *a, const struct hn_simulated *
         return a->stage == b->stage || (a->stage && b->stage && strcmp(a->stage, b->stage) == 0);
 }
 
-int hn_simulate_print(const struct hn_simulated *list, size_t n, FILE *out)
+int hn_simulate_print(const struct hn_simulated *list, size_t n, bool exact, FILE *out)
 {
         for (size_t first = 0, end; first < n; first = end) {
-                HN_TABLE struct hn_table *table = hn_table_new(columns, N_COLUMNS);
+                HN_TABLE struct hn_table *table = hn_table_new(columns, exact ? N_COLUMNS : N_PLAIN_COLUMNS);
 
                 if (!table)
                         return -ENOMEM;
                 for (end = first; end < n && same_stage(&list[first], &list[end]); end++)
-                        if (add_row(table, &list[end]) < 0)
+                        if (add_row(table, &list[end], exact) < 0)
                                 return -ENOMEM;
                 if (list[first].stage)
                         (void) fprintf(out, "%s\n", list[first].stage);
@@ -86,7 +89,7 @@ int hn_simulate_print(const struct hn_simulated *list, size_t n, FILE *out)
         return 0;
 }
 
-static int add_outcome(struct json_object *array, const struct hn_simulated *s)
+static int add_outcome(struct json_object *array, const struct hn_simulated *s, bool exact)
 {
         const struct hn_outcome *o = &s->outcome;
         struct json_object *object = json_object_new_object();
@@ -109,6 +112,8 @@ static int add_outcome(struct json_object *array, const struct hn_simulated *s)
             || json_object_object_add(object, "decision_us", json_object_new_double(o->decide_us)) < 0
             || json_object_object_add(object, "decision_worst_us", json_object_new_double(o->decide_worst_us)) < 0)
                 return -ENOMEM;
+        if (exact && json_object_object_add(object, "starts_above_best", json_object_new_double(o->above_step)) < 0)
+                return -ENOMEM;
         if (s->above_best > -0.5
             && (json_object_object_add(object, "above_best", json_object_new_double(s->above_best)) < 0
                 || json_object_object_add(object, "best_known_hosts", json_object_new_uint64(s->n_best)) < 0))
@@ -116,13 +121,14 @@ static int add_outcome(struct json_object *array, const struct hn_simulated *s)
         return 0;
 }
 
-int hn_simulate_json(const char *trace, const struct hn_simulated *list, size_t n, struct json_object **ret)
+int hn_simulate_json(const char *trace, const struct hn_simulated *list, size_t n, bool exact,
+                     struct json_object **ret)
 {
         HN_JSON struct json_object *object = json_object_new_object(), *array = json_object_new_array();
         int r = object && array ? 0 : -ENOMEM;
 
         for (size_t i = 0; r >= 0 && i < n; i++)
-                r = add_outcome(array, &list[i]);
+                r = add_outcome(array, &list[i], exact);
         if (r >= 0 && json_object_object_add(object, "trace", json_object_new_string(trace)) < 0)
                 r = -ENOMEM;
         if (r >= 0 && json_object_object_add(object, "policies", HN_TAKE(array)) < 0)

@@ -24,7 +24,6 @@ struct simulation {
         size_t n_contenders;
         const char *names; /* of those that are wanted; NULL: all */
         struct hn_replay replay;
-        bool exact;
         double *best;              /* per host: the least possible sum of slowdowns, negative: not known; NULL: not asked */
         struct hn_simulated *list; /* of one trace */
         size_t n;
@@ -153,9 +152,9 @@ static int replay_same(struct simulation *simulation, const size_t *limits)
         HN_FREE double *sums = calloc(simulation->replay.n_hosts, sizeof *sums);
         int r = best && sums ? HN_EXIT_DONE : hn_complain("out of memory");
 
-        if (r == HN_EXIT_DONE && simulation->exact)
+        if (r == HN_EXIT_DONE && simulation->replay.exact)
                 r = find_best(simulation, limits, best);
-        simulation->best = simulation->exact ? best : NULL;
+        simulation->best = simulation->replay.exact ? best : NULL;
         simulation->replay.sums = sums;
         simulation->replay.limits = limits;
         if (r == HN_EXIT_DONE)
@@ -190,10 +189,10 @@ static int report(const struct simulation *simulation, const char *path, struct 
 
         if (!array) {
                 (void) printf("%s\n", path);
-                return hn_simulate_print(simulation->list, simulation->n, stdout) < 0 ? hn_complain("out of memory")
+                return hn_simulate_print(simulation->list, simulation->n, simulation->replay.exact, stdout) < 0 ? hn_complain("out of memory")
                                                                                       : HN_EXIT_DONE;
         }
-        r = hn_simulate_json(path, simulation->list, simulation->n, &element);
+        r = hn_simulate_json(path, simulation->list, simulation->n, simulation->replay.exact, &element);
         if (r >= 0 && json_object_array_add(array, element) < 0) {
                 json_object_put(element);
                 r = -ENOMEM;
@@ -303,7 +302,7 @@ int hn_simulate(const char *command, const struct hn_contender *const *contender
 {
         HN_FREE char *more = more_help(contenders, n_contenders);
         struct simulation simulation = { .contenders = contenders, .n_contenders = n_contenders };
-        struct hn_where where = { 0 };
+        struct hn_where where = { .empty = true };
         const char *hosts = NULL, *busy = NULL;
         unsigned long n_hosts = 1, percent = 100;
         bool json = false;
@@ -316,8 +315,8 @@ int hn_simulate(const char *command, const struct hn_contender *const *contender
                   .help = "CPU time that each vCPU wants (default: 100)" },
                 { .name = "policy", .argument = "NAME,...", .value = &simulation.names,
                   .help = "these only (default: all)" },
-                { .name = "exact", .flag = &simulation.exact,
-                  .help = "say how far each is from the best possible (small hosts, traces without times)" },
+                { .name = "exact", .flag = &simulation.replay.exact,
+                  .help = "say how far each is from the best possible (small hosts)" },
                 { .name = "json", .flag = &json, .help = "print a JSON array" },
         };
         const struct hn_usage usage = {

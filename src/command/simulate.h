@@ -20,6 +20,7 @@ struct hn_simulated {
 int hn_simulate(const char *command, const struct hn_contender *const *contenders, size_t n_contenders, int argc,
                 char **argv);
 
-/* Both: -ENOMEM. */
-int hn_simulate_print(const struct hn_simulated *list, size_t n, FILE *out);
-int hn_simulate_json(const char *trace, const struct hn_simulated *list, size_t n, struct json_object **ret);
+/* `exact`: with how far each is from the best possible.  Both: -ENOMEM. */
+int hn_simulate_print(const struct hn_simulated *list, size_t n, bool exact, FILE *out);
+int hn_simulate_json(const char *trace, const struct hn_simulated *list, size_t n, bool exact,
+                     struct json_object **ret);

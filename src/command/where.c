@@ -20,7 +20,7 @@ static int add_ledger(const struct hn_where *where, const struct hn_root *root, 
         HN_LEDGER struct hn_ledger *ledger = NULL;
         int r;
 
-        if (where->host && !where->ledger)
+        if (where->empty || (where->host && !where->ledger))
                 return 0;
         r = hn_where_ledger(root, where->ledger, &ledger);
         if (r >= 0)

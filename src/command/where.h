@@ -11,6 +11,7 @@ struct hn_where {
         const char *host;
         const char *state;
         const char *ledger;
+        bool empty;         /* whoever is there now does not matter: no ledger is looked at */
 };
 
 /* The three options, for a subcommand's table. */

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "simulate/step.h"
+
 #define MOVES_LIMIT 4u     /* of one call */
 #define PERIODS_LIMIT 1000u /* a contender that never goes quiet is not asked for ever */
 
@@ -18,6 +20,7 @@ struct run {
         double *slowdowns;      /* of all hosts */
         size_t n_slowdowns;
         double local, node_s, decide_us, moved_kib;
+        double step_sum, step_best; /* over all starts whose best is known */
 };
 
 static void end_host(struct run *run)
@@ -152,18 +155,33 @@ static int ask(struct run *run, const struct hn_trace_guest *guest, size_t numbe
         return r;
 }
 
+/* Right after a start: what came of it, and what could have. */
+static void compare_step(struct run *run, double best)
+{
+        if (best <= 0)
+                return;
+        hn_world_settle(run->world);
+        run->step_best += best;
+        run->step_sum += hn_step_sum(run->world);
+}
+
 static int start(struct run *run, size_t number)
 {
         const struct hn_trace_guest *guest = &run->replay->trace->guests[number];
         HN_SPOT struct hn_spot *spot = NULL;
         bool fits = hn_world_fits_node(run->world, guest);
-        int r;
+        double best = 0;
+        int r = 0;
 
         if (hn_world_total_room_kib(run->world) < hn_world_wanted_kib(run->world, guest)) {
                 run->outcome->n_refused++;
                 return -ENOSPC;
         }
         hn_world_settle(run->world);
+        if (run->replay->exact)
+                r = hn_step_best(run->world, guest, &best);
+        if (r < 0 && r != -ENOSPC && r != -E2BIG)
+                return r;
         r = ask(run, guest, number, &spot);
         if (r == -ENOSPC) {
                 run->outcome->n_refused++;
@@ -174,9 +192,11 @@ static int start(struct run *run, size_t number)
         run->outcome->n_placed++;
         run->outcome->n_split += fits && hn_spot_width(spot) > 1;
         r = hn_world_start(run->world, guest, number, spot);
-        if (r >= 0)
-                (void) HN_TAKE(spot);
-        return r;
+        if (r < 0)
+                return r;
+        (void) HN_TAKE(spot);
+        compare_step(run, best);
+        return 0;
 }
 
 static double arrival_s(const struct hn_replay *replay, size_t number)
@@ -270,6 +290,7 @@ static void sum_up(struct run *run, double overloaded_s)
         double sum = 0;
 
         outcome->overloaded = overloaded_share(run, overloaded_s);
+        outcome->above_step = run->step_best > 0 ? run->step_sum / run->step_best - 1 : 0;
         outcome->moved_gib = run->moved_kib / 1048576;
         if (!n)
                 return;

@@ -19,6 +19,7 @@ struct hn_replay {
         const size_t *limits; /* per host: it is offered no more than so many guests; NULL: all */
         size_t *taken;        /* filled in per host: so many guests it was offered before one was refused; may be NULL */
         double *sums;         /* filled in per host: the sum of its guests' slowdowns; may be NULL */
+        bool exact;           /* compare each start with the best that could be done with that guest (step.h) */
         uint64_t (*now_us)(void); /* for the time a decision takes; NULL: not measured */
 };
 
@@ -31,6 +32,8 @@ struct hn_outcome {
         double overloaded;          /* share of the nodes' time */
         double moved_gib;
         double decide_us, decide_worst_us; /* per guest placed */
+        double above_step;          /* share by which the sum of slowdowns right after the starts was above the least
+                                     * possible; 0 where not asked for */
 };
 
 /* -EINVAL: the contender laid a guest where it can't be; -ENOMEM. */

@@ -30,12 +30,15 @@ void hn_trace_free(struct hn_trace *trace)
 static bool split(struct span line, struct span *fields)
 {
         for (int i = 0; i < N_FIELDS; i++) {
-                const char *comma = i + 1 < N_FIELDS ? memchr(line.text, ',', line.length) : line.text + line.length;
+                const char *comma = i < NOTE ? memchr(line.text, ',', line.length) : NULL;
 
-                if (!comma)
+                if (i < NOTE && !comma)
                         return false;
-                fields[i] = (struct span) { line.text, (size_t) (comma - line.text) };
-                line.length -= fields[i].length + (i + 1 < N_FIELDS ? 1 : 0);
+                fields[i] = line;
+                if (!comma)
+                        return true;
+                fields[i].length = (size_t) (comma - line.text);
+                line.length -= fields[i].length + 1;
                 line.text = comma + 1;
         }
         return true;

@@ -9,7 +9,7 @@ function flush_table() {
         mine = ""; best = best99 = 99; above = "-"
 }
 BEGIN {
-        print "TRACE AND HOST, STAGE, HOMENODE: MEAN 99TH, BEST OTHERS: MEAN NAME, 99TH NAME, ESXI-LIKE: MEAN 99TH, HOMENODE ABOVE BEST POSSIBLE"
+        print "TRACE AND HOST, STAGE, HOMENODE: MEAN 99TH, BEST OTHERS: MEAN NAME, 99TH NAME, ESXI-LIKE: MEAN 99TH, HOMENODE ABOVE BEST POSSIBLE: STARTS ALL"
         best = best99 = 99; above = "-"
 }
 FNR == 1 { flush_table(); title = $0; stage = "whole"; next }
@@ -19,7 +19,7 @@ FNR == 1 { flush_table(); title = $0; stage = "whole"; next }
 /^POLICY/ { next }
 $1 == "homenode" {
         mine = $2; mine99 = $3
-        if (match($0, /[0-9.-]+% \([0-9]+ hosts\)/)) above = substr($0, RSTART, RLENGTH)
+        above = $11 " " ($12 == "" ? "-" : $12 " " $13 " " $14)
         next
 }
 $1 == "esxi-like" { moving = $2; moving99 = $3; next }

@@ -56,7 +56,7 @@ usage() {
         prints homenode
         run 0 --help
         prints explain
-        for subcommand in plan rewrite explain status undo doctor; do
+        for subcommand in plan rewrite explain status simulate undo doctor; do
                 run 0 $subcommand --help
                 prints "Usage: homenode $subcommand"
                 silent "$subcommand --help"
@@ -77,6 +77,11 @@ usage() {
         run 2 undo
         run 2 undo --all web
         run 2 rewrite "$fixtures/small.xml"
+        run 2 simulate
+        run 2 simulate --hosts 0 trace.csv
+        run 2 simulate --busy 101 trace.csv
+        run 2 simulate --policy homenode,nobody trace.csv
+        says nobody
         run 2 rewrite --op start
         says start
         run 2 rewrite --undo --definition
@@ -426,6 +431,31 @@ undo_without_libvirt() {
         unset HOMENODE_URI
 }
 
+# two guests with a node each, then a third in what is left of both
+simulate() {
+        form=id,group,arrive_s,lifetime_s,lifetime_hi_s,censored,vcpus,mem_mib,vnuma,note
+        printf '%s\n' $form 0,,,,,,4,3000,, 1,,,,,,4,3000,, 2,,,,,,4,1200,, >"$work/fill.csv"
+        printf '%s\n' $form 0,,0,60,,,4,1024,, 1,,30,60,,,4,1024,, >"$work/times.csv"
+        run 0 simulate --host 'node:2(memory=4GB) core:4 pu:1' --exact "$work/fill.csv"
+        silent simulate
+        prints "$work/fill.csv"
+        prints "to the first refusal"
+        prints "to the end"
+        prints homenode
+        prints libvirt
+        grep -q ' $' "$work/out" && fail "blanks at the end of a line"
+        run 0 simulate --host 'node:1(memory=4GB) core:4 pu:1' --policy homenode --json - <"$work/times.csv"
+        # one is alone for half its life, as is the other
+        prints '"mean_slowdown": 1.5'
+        prints '"placed": 2'
+        grep -q libvirt "$work/out" && fail "a policy that was not asked for"
+        printf '%s\n1,2\n' $form >"$work/odd.csv"
+        run 1 simulate --host "$host" "$work/odd.csv"
+        says "line 2"
+        run 1 simulate --host "$host" "$work/none.csv"
+        says none.csv
+}
+
 undo_as_a_user() {
         [ "$(id -u)" -ne 0 ] || return 0
         (unset HOMENODE_ROOT && run 1 undo --all && says "needs root" && [ "$failures" -eq 0 ]) || fail "undo as a user"
@@ -443,6 +473,7 @@ closed_ledger
 closed_pipe
 plan_for_people
 plan_with_bad_inputs
+simulate
 bad_surroundings
 rewrite_leaves_alone
 rewrite_refuses

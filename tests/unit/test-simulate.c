@@ -9,6 +9,7 @@
 #include "simulate/exact.h"
 #include "simulate/lay.h"
 #include "simulate/replay.h"
+#include "simulate/step.h"
 #include "unit/support/scene.h"
 
 #define EPSILON 1e-9
@@ -374,6 +375,32 @@ static void the_best_possible_knows_distances(void **state)
         stage_close(&stage);
 }
 
+static void the_best_start_is_found(void **state)
+{
+        struct hn_trace_guest four_cpus = { .vcpus = 4, .memory_kib = GIB }, large = { .vcpus = 2, .memory_kib = 30 * GIB };
+        struct hn_trace_guest wide = { .vcpus = 8, .memory_kib = GIB }, too_large = { .vcpus = 1, .memory_kib = 70 * GIB };
+        struct stage stage;
+        double best = -1;
+
+        (void) state;
+        stage_open(&stage, &two);
+        stage_start(&stage, 4, "1", "1");
+        assert_float_equal(hn_step_sum(stage.world), 1, EPSILON);
+        assert_int_equal(hn_step_best(stage.world, &four_cpus, &best), 0);
+        assert_float_equal(best, 2, EPSILON);
+        /* node 0 carries twice its CPUs then: its guest takes twice as long, and half of the new one's vCPUs */
+        assert_int_equal(hn_step_best(stage.world, &wide, &best), 0);
+        assert_float_equal(best, 2 + 1.15 * 1.5, EPSILON);
+        /* fits no node now: its vCPUs go to node 1 with the 30 GiB less 32 MiB that are there, the rest lies on node 0 */
+        stage_start(&stage, 1, "01", "01");
+        assert_int_equal(hn_step_best(stage.world, &large, &best), 0);
+        assert_float_equal(best, 3 + 0.5 * (1 - (30.0 * GIB - 32.0 * MIB) / (30.0 * GIB + (32.0 + 29 * 8) * MIB)), 1e-6);
+        assert_int_equal(hn_step_best(stage.world, &too_large, &best), -ENOSPC);
+        assert_int_equal(stage.world->n_residents, 2);
+        assert_float_equal(hn_step_sum(stage.world), 2, EPSILON);
+        stage_close(&stage);
+}
+
 /* Guest i on node choice / 3^i. */
 static double sum_of_choice(const struct host_plan *plan, const unsigned *vcpus, size_t n, unsigned choice)
 {
@@ -437,6 +464,7 @@ int main(void)
                 cmocka_unit_test(guests_left_to_libvirt_lie_everywhere),
                 cmocka_unit_test(slowdown_is_that_of_a_guests_life),
                 cmocka_unit_test(wide_guests_get_cells),
+                cmocka_unit_test(the_best_start_is_found),
                 cmocka_unit_test(the_best_possible_is_found),
                 cmocka_unit_test(the_best_possible_knows_distances),
                 cmocka_unit_test(the_best_possible_is_that_of_all_ways),
