@@ -347,7 +347,8 @@ int hn_simulate(const char *command, const struct hn_contender *const *contender
 
 int hn_command_simulate(int argc, char **argv)
 {
-        static const struct hn_contender *const contenders[] = { &hn_contender_homenode, &hn_contender_libvirt };
+        static const struct hn_contender *const contenders[] = { &hn_contender_homenode, &hn_contender_homenode_start,
+                                                                &hn_contender_libvirt };
 
         return hn_simulate("homenode simulate", contenders, sizeof contenders / sizeof *contenders, argc, argv);
 }

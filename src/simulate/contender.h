@@ -33,8 +33,9 @@ struct hn_contender {
         double period_s;
 };
 
-/* homenode itself: hn_decide with what it has promised. */
+/* homenode itself: hn_decide with what it has promised, and hn_balance; or without the latter, as the hook does alone. */
 extern const struct hn_contender hn_contender_homenode;
+extern const struct hn_contender hn_contender_homenode_start;
 
 /* Guests left to libvirt and the kernel: vCPUs run where there is room for them, memory is where that happens to be. */
 extern const struct hn_contender hn_contender_libvirt;

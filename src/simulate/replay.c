@@ -7,7 +7,7 @@
 
 #include "simulate/step.h"
 
-#define MOVES_LIMIT 4u     /* of one call */
+#define MOVES_LIMIT 16u    /* of one call */
 #define PERIODS_LIMIT 1000u /* a contender that never goes quiet is not asked for ever */
 
 /* A replay under way. */

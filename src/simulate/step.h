@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The best that could be done with one guest that is about to start, all others staying where they are: whole on any
- * node, or cut as its size asks for on any nodes; where it fits none of these, over any nodes, its vCPUs on one or all.
+ * node, or cut evenly into as many cells as its size asks for on any nodes; where it fits none of these, over any nodes, its vCPUs on one or all.
  */
 #pragma once
 

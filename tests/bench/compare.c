@@ -11,7 +11,8 @@
 int main(int argc, char **argv)
 {
         static const struct hn_contender *const contenders[] = {
-                &hn_contender_homenode, &peer_numad,       &peer_numad_reserved,  &peer_xen,       &peer_nova_pack,
+                &hn_contender_homenode, &hn_contender_homenode_start,
+                &peer_numad,            &peer_numad_reserved,  &peer_xen,       &peer_nova_pack,
                 &peer_nova_spread,      &peer_kubelet,     &peer_kubelet_closest, &peer_esxi,      &peer_first_fit,
                 &peer_kernel_node,      &hn_contender_libvirt,
         };

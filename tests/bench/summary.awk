@@ -19,7 +19,7 @@ FNR == 1 { flush_table(); title = $0; stage = "whole"; next }
 /^POLICY/ { next }
 $1 == "homenode" {
         mine = $2; mine99 = $3
-        above = $11 " " ($12 == "" ? "-" : $12 " " $13 " " $14)
+        above = ($11 == "" ? "-" : $11) " " ($12 == "" ? "-" : $12 " " $13 " " $14)
         next
 }
 $1 == "esxi-like" { moving = $2; moving99 = $3; next }

@@ -270,7 +270,7 @@ static const char *const filling = "0,,,,,,2,20480,,\n1,,,,,,2,20480,,\n2,,,,,,2
 
 static void hosts_are_filled_in_order(void **state)
 {
-        struct hn_outcome outcome = replay(&two, filling, &hn_contender_homenode, 1, false);
+        struct hn_outcome outcome = replay(&two, filling, &hn_contender_homenode_start, 1, false);
 
         (void) state;
         assert_int_equal(outcome.n_placed, 4);
@@ -281,9 +281,9 @@ static void hosts_are_filled_in_order(void **state)
         assert_float_equal(outcome.mean_slowdown, (1 + 1 + 1.25 + 1) / 4, 1e-6);
         assert_float_equal(outcome.p99_slowdown, 1.25, 1e-6);
         assert_float_equal(outcome.local, (1 + 1 + 0.5 + 1) / 4, 1e-6);
-        outcome = replay(&two, filling, &hn_contender_homenode, 1, true);
+        outcome = replay(&two, filling, &hn_contender_homenode_start, 1, true);
         assert_int_equal(outcome.n_placed, 3);
-        outcome = replay(&two, filling, &hn_contender_homenode, 2, false); /* 0, 2, 4 and 1, 3 */
+        outcome = replay(&two, filling, &hn_contender_homenode_start, 2, false); /* 0, 2, 4 and 1, 3 */
         assert_int_equal(outcome.n_placed, 5);
         assert_float_equal(outcome.mean_slowdown, 1, EPSILON);
 }
@@ -310,6 +310,20 @@ static void slowdown_is_that_of_a_guests_life(void **state)
         assert_float_equal(outcome.mean_slowdown, 1.5, EPSILON);
         assert_float_equal(outcome.overloaded, 1.0 / 3, EPSILON);
         assert_float_equal(outcome.local, 1, EPSILON);
+}
+
+/* Node 0 is left with two guests of 4 vCPUs as node 1 empties: one of them follows, 4 GiB and what QEMU takes. */
+static void guests_are_moved_while_they_run(void **state)
+{
+        static const char *const lines = "0,,0,10000,,,4,4096,,\n1,,1,100,,,4,4096,,\n2,,2,10000,,,4,4096,,\n";
+        struct hn_outcome stays = replay(&two, lines, &hn_contender_homenode_start, 1, false);
+        struct hn_outcome moves = replay(&two, lines, &hn_contender_homenode, 1, false);
+
+        (void) state;
+        assert_true(stays.mean_slowdown > 1.6);
+        assert_float_equal(stays.moved_gib, 0, EPSILON);
+        assert_true(moves.mean_slowdown < 1.05);
+        assert_float_equal(moves.moved_gib, 4 + (32 + 3 * 8) / 1024.0, 1e-6);
 }
 
 static void wide_guests_get_cells(void **state)
@@ -463,6 +477,7 @@ int main(void)
                 cmocka_unit_test(hosts_are_filled_in_order),
                 cmocka_unit_test(guests_left_to_libvirt_lie_everywhere),
                 cmocka_unit_test(slowdown_is_that_of_a_guests_life),
+                cmocka_unit_test(guests_are_moved_while_they_run),
                 cmocka_unit_test(wide_guests_get_cells),
                 cmocka_unit_test(the_best_start_is_found),
                 cmocka_unit_test(the_best_possible_is_found),
