@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # One line per table: homenode beside the best of the others that refuse no guest with room and move none, and
-# beside the one that moves guests.
+# beside the one that moves guests.  Columns are those of `compare --exact`.
 function flush_table() {
         if (mine == "") return
         printf "%-46s %-14s %s %s  %s %s %s  %s %s %s  %s %s  %s\n", title, stage, mine, mine99, best, best_name, mine <= best + 1e-9 ? "" : "LESS",
@@ -19,9 +19,10 @@ FNR == 1 { flush_table(); title = $0; stage = "whole"; next }
 /^POLICY/ { next }
 $1 == "homenode" {
         mine = $2; mine99 = $3
-        above = ($11 == "" ? "-" : $11) " " ($12 == "" ? "-" : $12 " " $13 " " $14)
+        above = ($12 == "" ? "-" : $12) " " ($13 == "" ? "-" : $13 " " $14 " " $15)
         next
 }
+$1 == "homenode-start" { next }
 $1 == "esxi-like" { moving = $2; moving99 = $3; next }
 /\(0\)/ {
         if ($2 < best) { best = $2; best_name = $1 }
