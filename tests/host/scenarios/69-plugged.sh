@@ -16,14 +16,14 @@ one_cell='<numa><cell id="0" cpus="0-1" memory="128" unit="MiB"/></numa>'
 
 plug() { dimm "$2" "$3" | vm "cat >dimm.xml && virsh -q attach-device $1 dimm.xml --live" >&2; } # NAME MIB CELL
 
-# blocks NAME MIB: "NODE KIB" of the guest's memory blocks of that size, in the order of their making.
+# blocks NAME MIB: "NODE KIB" of the guest's memory blocks of that size.
 blocks() {
-	vm "awk -v size=$(($2 * 1024)) '
-		FILENAME ~ /maps\$/ && FILENAME !~ /numa/ && \$2 ~ /^rw/ { split(\$1, ends, \"-\")
-			if (strtonum(\"0x\" ends[2]) - strtonum(\"0x\" ends[1]) == size * 1024) block[ends[1]] = 1 }
-		FILENAME ~ /numa_maps\$/ && (\$1 in block) { for (i = 3; i <= NF; i++) if (\$i ~ /^N[0-9]+=/) {
-			split(substr(\$i, 2), pair, \"=\"); print pair[1], pair[2] * 4 } }' /proc/$(guest_pid "$1")/maps /proc/$(guest_pid "$1")/numa_maps" |
-		sort -n
+	vm "pid=$(guest_pid "$1") size=$(($2 * 1048576)) bash -s" <<-'END' | sort -n
+	while read -r range mode _; do
+		[[ $mode == rw* && $((16#${range#*-} - 16#${range%-*})) -eq $size ]] || continue
+		sed -n "s/^${range%-*} //p" "/proc/$pid/numa_maps"
+	done <"/proc/$pid/maps" | tr ' ' '\n' | sed -n 's/^N\([0-9]*\)=/\1 /p' | awk '{ print $1, $2 * 4 }'
+	END
 }
 
 kib_on() { mem_by_node "$1" | awk -v node="$2" '$1 == node { kib = $2 } END { print kib + 0 }'; } # NAME NODE
