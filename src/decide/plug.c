@@ -36,8 +36,14 @@ static uint64_t all_kib(const struct hn_placement *placement)
         return kib;
 }
 
+/* Where libvirt binds what is plugged into a cell, whatever CPUs that has been given since; or where its CPUs are. */
+static hwloc_const_bitmap_t nodes_of(const struct hn_request_cell *cell, const struct hn_placed_cell *placed)
+{
+        return cell->bound ? cell->bound : cell->ours ? cell->ours : placed->nodes;
+}
+
 static int follow_cell(const struct hn_policy *policy, struct hn_placement *placement, struct hn_placed_cell *cell,
-                       uint64_t devices_kib, uint64_t page_kib)
+                       hwloc_const_bitmap_t nodes, uint64_t devices_kib, uint64_t page_kib)
 {
         uint64_t overhead_kib = hn_overhead_kib(policy, all_kib(placement));
         uint64_t before_kib = hn_whole_pages_kib(hn_add(cell->memory_kib, cell->devices_kib), page_kib);
@@ -45,9 +51,9 @@ static int follow_cell(const struct hn_policy *policy, struct hn_placement *plac
         int r;
 
         cell->devices_kib = devices_kib;
-        r = change(placement, cell->nodes, page_kib, before_kib, after_kib);
+        r = change(placement, nodes, page_kib, before_kib, after_kib);
         if (r >= 0)
-                r = change(placement, cell->nodes, 0, overhead_kib, hn_overhead_kib(policy, all_kib(placement)));
+                r = change(placement, nodes, 0, overhead_kib, hn_overhead_kib(policy, all_kib(placement)));
         return r;
 }
 
@@ -66,8 +72,8 @@ int hn_plug_follow(const struct hn_host *host, const struct hn_policy *policy, c
                 if (placement->cells[i].devices_kib == devices_kib)
                         continue;
                 changed = 1;
-                r = follow_cell(policy, placement, &placement->cells[i], devices_kib,
-                                hn_page_kib(host, request, cell->page_kib));
+                r = follow_cell(policy, placement, &placement->cells[i], nodes_of(cell, &placement->cells[i]),
+                                devices_kib, hn_page_kib(host, request, cell->page_kib));
         }
         return r < 0 ? r : changed;
 }

@@ -92,6 +92,19 @@ static void what_is_plugged_out_is_promised_no_longer(void **state)
         assert_int_equal(kib_on(placement, 2, 0), two);
 }
 
+/* As one whose CPUs went: its cells' memory stays bound where it was. */
+static void a_bound_cell_that_runs_elsewhere_has_its_dimms_where_it_is_bound(void **state)
+{
+        HN_PLACEMENT struct hn_placement *placement = placed(CELLS BOUND);
+        uint64_t zero = kib_on(placement, 0, 0), three = kib_on(placement, 3, 0);
+        (void) state;
+
+        assert_int_equal(hwloc_bitmap_only(placement->cells[1].nodes, 0), 0);
+        assert_int_equal(follow(placement, CELLS BOUND "<devices>" DIMM(1, 2) "</devices>"), 1);
+        assert_int_equal(kib_on(placement, 0, 0), zero);
+        assert_int_equal(kib_on(placement, 3, 0), three + 2 * GIB + 16 * MIB);
+}
+
 static void what_was_cut_to_the_limit_is_not_taken_back_twice(void **state)
 {
         HN_PLACEMENT struct hn_placement *placement = placed(CELLS BOUND);
@@ -154,6 +167,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_dimm_is_promised_where_its_cell_is, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_is_plugged_out_is_promised_no_longer, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_bound_cell_that_runs_elsewhere_has_its_dimms_where_it_is_bound, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(what_was_cut_to_the_limit_is_not_taken_back_twice, setup, teardown),
                 cmocka_unit_test_setup_teardown(huge_pages_are_promised_in_huge_pages, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_spread_cell_shares_it_out, setup, teardown),
