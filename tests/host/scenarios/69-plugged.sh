@@ -83,8 +83,10 @@ stays() {
 # Its cells are homenode's.
 has_cells() { vm 'virsh dumpxml --inactive wide' | grep -q '<cell id=.1.'; }
 wide_moved() {
-	guest_define wide 4 256 prealloc balloon vcpu="current='2'" extra="$slots"
+	guest_define wide 4 256 prealloc balloon vcpu="current='2'"
 	wait_until $settled has_cells
+	# libvirt takes slots from then on only.
+	vm "virsh dumpxml --inactive wide | sed \"s,^ *<memory ,$slots&,\" >wide.xml && virsh -q define wide.xml"
 	guest_start wide
 	wait_until $settled runs_at_home wide
 	bound=$(home_of wide)
