@@ -77,7 +77,7 @@ static void a_dimm_is_promised_where_its_cell_is(void **state)
 static void what_is_plugged_out_is_promised_no_longer(void **state)
 {
         static const char with[] = CELLS BOUND "<devices>" DIMM(0, 3) DIMM(1, 2) "</devices>";
-        HN_PLACEMENT struct hn_placement *placement = placed(with), *without = NULL;
+        HN_PLACEMENT struct hn_placement *placement = placed(with);
         uint64_t two, three;
         (void) state;
 
