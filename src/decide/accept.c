@@ -3,6 +3,7 @@
  * Accepting: a proposal becomes moves with whole placements, made the way all placements are (place.h), and the field
  * changes accordingly.  What does not come out as proposed is taken back.
  */
+#include "decide/fit.h"
 #include "decide/planner.h"
 
 #include <errno.h>
@@ -179,8 +180,7 @@ static int fill_cells(const struct accepting *a, size_t part, struct hn_move *mo
 
                 if (move->kind != HN_MOVE_GATHER && hwloc_bitmap_isequal(cell->from, cell->to))
                         continue;
-                cell->memory_kib = (uint64_t) ((double) move->memory_kib
-                                               * ((double) from->cells[i].memory_kib / (double) changed));
+                cell->memory_kib = hn_part_of(move->memory_kib, (double) from->cells[i].memory_kib / (double) changed);
                 sum += cell->memory_kib;
         }
         for (size_t i = 0; changed && i < move->n_cells && sum < move->memory_kib; i++)

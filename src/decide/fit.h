@@ -25,6 +25,14 @@ static inline uint64_t hn_subtract(uint64_t a, uint64_t b)
         return a > b ? a - b : 0;
 }
 
+/* A part (0 to 1) of an amount: not more than there is, however doubles round. */
+static inline uint64_t hn_part_of(uint64_t amount, double part)
+{
+        double share = (double) amount * part;
+
+        return share >= (double) amount ? amount : (uint64_t) share;
+}
+
 static inline uint64_t hn_multiply(uint64_t a, uint64_t b)
 {
         return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;

@@ -206,7 +206,7 @@ uint64_t hn_planner_copied_kib(const struct hn_planner *planner, const struct hn
         if (!resident || !all)
                 return changed;
         kib = stand->resident_kib - stand->outside_kib;
-        return hn_add(stand->outside_kib, (uint64_t) ((double) kib * ((double) changed / (double) all)));
+        return hn_add(stand->outside_kib, hn_part_of(kib, (double) changed / (double) all));
 }
 
 double hn_planner_copy_seconds(const struct hn_planner *planner, uint64_t memory_kib)

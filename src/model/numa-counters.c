@@ -6,12 +6,19 @@
 
 #define STAT_LIMIT (64u << 10)
 
+static const char *next(const char *line)
+{
+        const char *end = strchr(line, '\n');
+
+        return end ? end + 1 : NULL;
+}
+
 /* The number on the line that begins with this name; false: there is none. */
 static bool find(const char *text, const char *name, uint64_t *ret)
 {
         size_t length = strlen(name);
 
-        for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL)
+        for (const char *line = text; line; line = next(line))
                 if (strncmp(line, name, length) == 0 && line[length] == ' ' && line[length + 1] >= '0' &&
                     line[length + 1] <= '9') {
                         *ret = strtoull(line + length + 1, NULL, 10);

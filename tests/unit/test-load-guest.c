@@ -16,7 +16,7 @@
 static struct hn_usage reading(unsigned n, double emulator_s, double vcpu_s, double wait_s)
 {
         struct hn_usage usage = { .n_groups = n + 1, .groups = calloc(n + 1, sizeof *usage.groups),
-                                  .cpu_pressure_us = (uint64_t) (wait_s * 1e6),
+                                  .cpu_pressure_us = wait_s < 0 ? HN_USAGE_UNKNOWN : (uint64_t) (wait_s * 1e6),
                                   .memory_pressure_us = HN_USAGE_UNKNOWN, .io_pressure_us = HN_USAGE_UNKNOWN };
 
         assert_non_null(usage.groups);
