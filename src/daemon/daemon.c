@@ -9,11 +9,13 @@
 #include "act/journal.h"
 #include "daemon/check.h"
 #include "daemon/loop.h"
+#include "daemon/shed.h"
 #include "model/clock.h"
 #include "store/config.h"
 #include "store/copies.h"
 
 #define DEFINITION_MATTERS (HN_LOOK_DEFINITION | HN_LOOK_ADDED | HN_LOOK_UPDATED | HN_LOOK_UNDEFINED)
+#define SHED_AFTER_MS 20000u /* guests have been looked at once by then */
 #define RENEWAL_LEAST_S 10u /* renew_seconds=0: they need not wait; but looking costs reading each definition */
 
 static int tell_lacks(const struct hn_cgroup_io *io)
@@ -111,6 +113,12 @@ static int open_definitions(struct hn_daemon *daemon)
 
 /* ---- the whole */
 
+static void shed(void *data)
+{
+        (void) data;
+        hn_shed_pages();
+}
+
 static void on_signal(void *data, enum hn_signal signal)
 {
         struct hn_daemon *daemon = data;
@@ -152,11 +160,16 @@ int hn_daemon_open(struct hn_daemon *ret)
                 r = hn_keeping_new(&ret->io, ret->work, ret->connection, &ret->keeping);
         if (r >= 0)
                 r = open_definitions(ret);
+        if (r >= 0)
+                r = hn_timer_new(shed, NULL, &ret->shedding);
+        if (r >= 0)
+                hn_timer_once(ret->shedding, SHED_AFTER_MS);
         return r;
 }
 
 void hn_daemon_close(struct hn_daemon *daemon)
 {
+        hn_timer_free(daemon->shedding);
         hn_timer_free(daemon->renewal);
         hn_definitions_free(daemon->definitions);
         hn_keeping_free(daemon->keeping);

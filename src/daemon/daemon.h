@@ -18,6 +18,7 @@ struct hn_daemon {
         struct hn_connection *connection;
         struct hn_definitions *definitions;
         struct hn_timer *renewal; /* of nodes in definitions */
+        struct hn_timer *shedding; /* of what only starting took */
         struct hn_keeping *keeping;
 };
 
