@@ -32,7 +32,7 @@ storm() {
 	put "$host_dir/storm" /root/storm
 	storm=$(vm "bash /root/storm $1 $2" </dev/null)
 	say "$(storm_of count | xargs)"
-	[ "$(storm_count failed)" = 0 ] || vm 'tail -qn 1 /var/log/libvirt/qemu/*.log; journalctl -q -b -t libvirtd -o short-precise | tail -n 50' >&2
+	[ "$(storm_count failed)" = 0 ] || vm 'tail -qn 1 /var/log/libvirt/qemu/*.log; journalctl -q -b -u libvirtd -o short-precise | tail -n 50' >&2
 	assert_eq "$(storm_count failed)" 0 'what failed'
 	assert_eq "$(storm_count restart)" "$2" 'restarts of libvirtd'
 	assert_ge "$(storm_count kill)" $(($1 / 4)) 'kills'
