@@ -10,15 +10,12 @@ static int check_memory(const struct hn_groups *groups, const struct hn_placemen
                         const struct hn_request *request, bool *ret_in_force)
 {
         HN_BITMAP hwloc_bitmap_t nodes = NULL;
-        int r = hn_keep_nodes(request, placement, &nodes);
+        bool wanted;
+        int r = hn_keep_nodes_left(groups, request, placement, &wanted, &nodes);
 
-        if (r < 0)
-                return r;
-        bool any = !hwloc_bitmap_iszero(nodes);
-        if (groups->above_nodes && hwloc_bitmap_and(nodes, nodes, groups->above_nodes) < 0)
-                return -ENOMEM;
-        *ret_in_force = !any || (groups->scope_nodes && hwloc_bitmap_isequal(groups->scope_nodes, nodes));
-        return 0;
+        if (r >= 0)
+                *ret_in_force = !wanted || (groups->scope_nodes && hwloc_bitmap_isequal(groups->scope_nodes, nodes));
+        return r;
 }
 
 int hn_confine(const struct hn_root *root, const struct hn_guest_cgroup *cgroup, const struct hn_placement *placement,

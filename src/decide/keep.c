@@ -224,21 +224,31 @@ static int next_nodes(hwloc_const_bitmap_t now, hwloc_const_bitmap_t wanted, con
         return 0;
 }
 
-/* What is wanted of the nodes that are to be had; may come out empty. */
-static int wanted_nodes(const struct hn_groups *groups, const struct hn_placement *placement,
-                        const struct hn_request *request, struct hn_actions *actions, hwloc_bitmap_t *ret)
+int hn_keep_nodes_left(const struct hn_groups *groups, const struct hn_request *request,
+                       const struct hn_placement *placement, bool *ret_wanted, hwloc_bitmap_t *ret)
 {
         HN_BITMAP hwloc_bitmap_t nodes = NULL;
         int r = hn_keep_nodes(request, placement, &nodes);
 
         if (r < 0)
                 return r;
-        bool any = !hwloc_bitmap_iszero(nodes);
+        bool wanted = !hwloc_bitmap_iszero(nodes);
         if (groups->above_nodes && hwloc_bitmap_and(nodes, nodes, groups->above_nodes) < 0)
                 return -ENOMEM;
-        actions->homeless |= any && hwloc_bitmap_iszero(nodes);
+        *ret_wanted = wanted;
         *ret = HN_TAKE(nodes);
         return 0;
+}
+
+static int wanted_nodes(const struct hn_groups *groups, const struct hn_placement *placement,
+                        const struct hn_request *request, struct hn_actions *actions, hwloc_bitmap_t *ret)
+{
+        bool wanted;
+        int r = hn_keep_nodes_left(groups, request, placement, &wanted, ret);
+
+        if (r >= 0)
+                actions->homeless |= wanted && hwloc_bitmap_iszero(*ret);
+        return r;
 }
 
 static int keep_unit(const struct hn_groups *groups, hwloc_const_bitmap_t wanted, const struct hn_request *request,

@@ -65,6 +65,10 @@ int hn_keep_add_named(const struct hn_request *request, hwloc_bitmap_t nodes);
  * numatune does nothing (DESIGN fact 4); empty where the placement wants none.  -ENOMEM. */
 int hn_keep_nodes(const struct hn_request *request, const struct hn_placement *placement, hwloc_bitmap_t *ret);
 
+/* Those of them that the groups above leave to be had; may come out empty though some are wanted.  -ENOMEM. */
+int hn_keep_nodes_left(const struct hn_groups *groups, const struct hn_request *request,
+                       const struct hn_placement *placement, bool *ret_wanted, hwloc_bitmap_t *ret);
+
 /* The nodes that memory is bound to by policy: memnode, the user's and ours, memory devices, and a strict numatune.
  * -ENOMEM. */
 int hn_keep_bound(const struct hn_request *request, hwloc_bitmap_t *ret);
