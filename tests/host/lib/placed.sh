@@ -45,6 +45,9 @@ node_of() {
 	echo "$nodes"
 }
 
+# kib_on NAME NODE: how much of its memory is on that node.
+kib_on() { mem_by_node "$1" | awk -v node="$2" '$1 == node { kib = $2 } END { print kib + 0 }'; }
+
 # hook_ms NAME: what the hook took for all calls of a guest together, by its own log, in whole ms.
 hook_ms() {
 	vm 'journalctl -q -b -t homenode-hook -o cat' |

@@ -26,8 +26,6 @@ blocks() {
 	END
 }
 
-kib_on() { mem_by_node "$1" | awk -v node="$2" '$1 == node { kib = $2 } END { print kib + 0 }'; } # NAME NODE
-
 online() { # 0|1 NODE
 	vm "for cpu in $((2 * $2)) $((2 * $2 + 1)); do echo $1 >/sys/devices/system/cpu/cpu\$cpu/online; done"
 }
