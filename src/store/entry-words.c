@@ -49,12 +49,16 @@ static int add_rest(struct hn_words *words, const struct hn_entry *entry)
                 r = hn_words_add_set(words, placement->emulator_cpus);
         if (r >= 0)
                 r = hn_words_add_set(words, placement->home);
-        return r < 0 ? r : hn_words_add_set(words, placement->memory_nodes);
+        if (r >= 0)
+                r = hn_words_add_set(words, placement->memory_nodes);
+        if (r >= 0)
+                r = HN_WORDS_ADD(words, entry->moved.count, entry->moved.ended_us, entry->moved.delivered);
+        return r < 0 ? r : hn_words_add_text(words, entry->moved.result);
 }
 
 int hn_entry_to_words(const struct hn_entry *entry, struct hn_words *words)
 {
-        int r = entry->room_only ? -EINVAL : 0;
+        int r = entry->room_only || entry->moving ? -EINVAL : 0;
 
         if (r >= 0)
                 r = HN_WORDS_ADD(words, entry->state, entry->written_us, (uint64_t) (entry->domain_id + 1),
@@ -155,6 +159,10 @@ static void take_rest(struct hn_word_reader *reader, struct hn_entry *entry)
         take_set(reader, &placement->emulator_cpus);
         take_set(reader, &placement->home);
         take_set(reader, &placement->memory_nodes);
+        entry->moved.count = (unsigned) hn_words_take(reader, UINT_MAX);
+        entry->moved.ended_us = hn_words_take(reader, INT64_MAX);
+        entry->moved.delivered = hn_words_take(reader, 1);
+        entry->moved.result = hn_words_take_text(reader);
         if (!reader->error && reader->left > 0)
                 hn_words_fail(reader, -EBADMSG);
 }

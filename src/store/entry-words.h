@@ -7,7 +7,7 @@
 #include "model/words.h"
 #include "store/ledger.h"
 
-/* Appends an entry.  -ENOMEM; -EINVAL: it has an infinite set, or is `room_only`. */
+/* Appends an entry.  -ENOMEM; -EINVAL: it has an infinite set, is `room_only`, or moves: that has soon changed. */
 int hn_entry_to_words(const struct hn_entry *entry, struct hn_words *words);
 
 /* An entry from exactly `n` words; its limits are those of hn_entry_parse.  -EBADMSG, -ENOMEM. */

@@ -7,6 +7,7 @@
 
 #include "model/json.h"
 #include "model/process.h"
+#include "store/ledger-moving.h"
 
 #define FORM_VERSION 1
 #define DEPTH_LIMIT 8 /* entry, placement, cells, cell; and some air for later versions' members */
@@ -24,6 +25,8 @@ void hn_entry_free(struct hn_entry *entry)
         hn_placement_free(entry->placement);
         free(entry->unit);
         free(entry->reason);
+        hn_moving_free(entry->moving);
+        free(entry->moved.result);
         free(entry);
 }
 
@@ -137,6 +140,8 @@ int hn_entry_parse(const char *text, size_t length, struct hn_entry **ret)
                 r = read_texts(json, entry);
         if (r >= 0)
                 r = read_placement(json, entry);
+        if (r >= 0)
+                r = hn_moving_read(json, entry);
         if (r < 0)
                 return r == -ENOMEM ? r : -EBADMSG;
         *ret = HN_TAKE(entry);
@@ -176,7 +181,7 @@ int hn_entry_format(const struct hn_entry *entry, char **ret_text, size_t *ret_l
             hn_json_add(json, "managed", json_object_new_boolean(entry->managed)) < 0 ||
             hn_json_add(json, "kept", json_object_new_boolean(entry->kept)) < 0 ||
             hn_placement_to_json(entry->placement, &placement) < 0 ||
-            hn_json_add(json, "placement", placement) < 0)
+            hn_json_add(json, "placement", placement) < 0 || hn_moving_write(entry, json) < 0)
                 return -ENOMEM;
 
         const char *text = json_object_to_json_string_length(json, JSON_C_TO_STRING_PLAIN, &length);

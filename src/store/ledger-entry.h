@@ -6,14 +6,19 @@
  *     "domain_id": 7, "unit": "machine-….scope", "pid": 4711, "start_ticks": 99, "reason": "…",
  *                                                                             absent where not known
  *     "managed": true, "kept": false,
- *     "placement": { … } }                                                    model/placement-json.c
+ *     "placement": { … },                                                     model/placement-json.c
+ *     "moving": { "from": { … }, "to": { … }, "kind": "guest", "reason": "…", "began_us": 1, "narrowing": false,
+ *                 "back": false },
+ *     "moved": { "count": 3, "ended_us": 1, "delivered": true, "result": "…" } }
+ *                                                                             absent where there is none
  */
 #pragma once
 
 #include "store/ledger.h"
 
-/* A guest of the 8,192 vCPUs we allow, each on a CPU of its own, takes 250 KiB; the usual one takes 0.6. */
-#define HN_ENTRY_LIMIT (512u << 10)
+/* A guest of the 8,192 vCPUs we allow, each on a CPU of its own, takes 250 KiB, and three times as much while it moves;
+ * the usual one takes 0.6. */
+#define HN_ENTRY_LIMIT (1u << 20)
 
 /* May this be the name of a unit, and so a part of a path? */
 bool hn_entry_unit_valid(const char *unit);

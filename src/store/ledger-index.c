@@ -8,7 +8,7 @@
 #include "store/entry-words.h"
 
 #define WORD sizeof(uint64_t)
-#define MAGIC UINT64_C(0x33786469654e6d48) /* this form; another byte order reads another number */
+#define MAGIC UINT64_C(0x34786469654e6d48) /* this form; another byte order reads another number */
 #define ROW_WORDS 4u
 #define WORDS_LIMIT ((16u << 20) / WORD)
 #define SETTLE_NS UINT64_C(20000000) /* the kernel's time for files goes on every 1 to 10 ms */
@@ -184,7 +184,7 @@ int hn_index_write(const struct hn_root *base, const struct hn_stamped *entries,
         int r = HN_WORDS_ADD(&words, 0, 0);
 
         for (size_t i = 0; r >= 0 && i < n; i++)
-                if (hn_stamp_settled(&entries[i].stamp, now_ns))
+                if (!entries[i].entry->moving && hn_stamp_settled(&entries[i].stamp, now_ns))
                         r = write_row(&words, &entries[i]);
         return r < 0 ? r : hn_words_write(base, WORDS_LIMIT, &words, MAGIC, HN_INDEX_FILE);
 }

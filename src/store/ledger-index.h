@@ -50,6 +50,6 @@ int hn_index_get(const struct hn_index *index, const char *uuid, const struct hn
 bool hn_stamp_settled(const struct hn_stamp *stamp, uint64_t now_ns);
 uint64_t hn_stamp_now_ns(void);
 
-/* Writes the index of these entries (in UUID order) but those whose files have not settled.  The caller holds the
+/* Writes the index of these entries (in UUID order) but those that move or whose files have not settled.  The caller holds the
  * ledger's lock. */
 int hn_index_write(const struct hn_root *base, const struct hn_stamped *entries, size_t n, uint64_t now_ns);

@@ -165,7 +165,7 @@ static int take_file(struct load *load, const char *name)
                 r = hn_entry_read(load->folder, name, &load->text, &found);
                 if (r < 0)
                         return r == -ENOMEM ? r : 0;
-                load->n_opened += hn_stamp_settled(&found.stamp, load->now_ns);
+                load->n_opened += !found.entry->moving && hn_stamp_settled(&found.stamp, load->now_ns);
         }
         if (!counts(load, found.entry)) {
                 if (load->ledger->lock_fd >= 0)
@@ -197,6 +197,9 @@ static void leave_room_only(struct hn_entry *entry)
         for (size_t i = 0; i < placement->n_cells; i++)
                 hwloc_bitmap_free(HN_TAKE(placement->cells[i].nodes));
         free(HN_TAKE(entry->reason));
+        hn_moving_free(HN_TAKE(entry->moving));
+        free(entry->moved.result);
+        entry->moved = (struct hn_moved) { 0 };
         entry->room_only = true;
 }
 

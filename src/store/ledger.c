@@ -193,6 +193,7 @@ int hn_ledger_give_back(struct hn_ledger *ledger, const char *uuid, const char *
         free(entry->reason);
         entry->reason = text;
         entry->managed = false;
+        hn_moving_free(HN_TAKE(entry->moving));
         return hn_ledger_put(ledger, entry, NULL);
 }
 

@@ -10,6 +10,31 @@
 
 enum hn_entry_state { HN_ENTRY_RESERVED, HN_ENTRY_STARTED };
 
+/* A move under way (daemon/mover.h).  The entry's placement is where the guest goes, but for the memory set, which is
+ * wide enough for where it was and where it goes, and the promises, which are those of both: so whoever looks only at
+ * the placement finds nothing wrong, and whoever finds a move that nobody works on can go on with it. */
+struct hn_moving {
+        struct hn_placement *from; /* as it was in force before */
+        struct hn_placement *to;   /* as it will be when all is done */
+        char *kind;                /* hn_move_kind_name's */
+        char *reason;              /* a sentence for people */
+        uint64_t began_us;         /* CLOCK_BOOTTIME */
+        bool narrowing;            /* nothing is left to be moved: the memory set is to be that of `to` */
+        bool back;                 /* it was called off: `to` is where the guest came from */
+};
+
+void hn_moving_free(struct hn_moving *moving);
+HN_DEFINE_CLEANUP(struct hn_moving *, hn_moving_free, hn_cleanup_moving)
+#define HN_MOVING HN_CLEANUP(hn_cleanup_moving)
+
+/* What came of the moves of a guest since it runs. */
+struct hn_moved {
+        unsigned count;    /* that brought it to another home */
+        uint64_t ended_us; /* the last one, whatever came of it; CLOCK_BOOTTIME; 0: there was none */
+        bool delivered;
+        char *result;      /* what came of that one, a sentence; NULL: there was none */
+};
+
 struct hn_entry {
         struct hn_placement *placement;
         enum hn_entry_state state;
@@ -22,6 +47,8 @@ struct hn_entry {
         char *reason;           /* short; may be NULL */
         bool managed;           /* false: only counted */
         bool kept;              /* decided at migrate or restore: the following prepare keeps it */
+        struct hn_moving *moving; /* NULL: it stays where it is */
+        struct hn_moved moved;
         bool room_only;         /* from hn_ledger_load_room: nobody can write it back */
 };
 
@@ -53,7 +80,7 @@ int hn_ledger_load(struct hn_ledger *ledger, struct hn_entry ***ret, size_t *ret
 void hn_entries_free(struct hn_entry **entries, size_t n);
 
 /* The same in three quarters of the time, for deciding on somebody else: no more of an entry than the room that its
- * guest takes.  Reason, emulator_cpus, home, memory_nodes and the cells' nodes are NULL, and what would write or show
+ * guest takes.  Reason, emulator_cpus, home, memory_nodes, the cells' nodes and what is known of moves are NULL, and what would write or show
  * such an entry refuses it (-EINVAL). */
 int hn_ledger_load_room(struct hn_ledger *ledger, struct hn_entry ***ret, size_t *ret_n);
 
@@ -71,7 +98,7 @@ int hn_ledger_get(struct hn_ledger *ledger, const char *uuid, struct hn_entry **
 int hn_ledger_put(struct hn_ledger *ledger, const struct hn_entry *entry, const char *explanation);
 
 /* A guest that is given back to libvirt while it runs stays in the ledger, counted and no longer managed, until it
- * stops: nobody places it again.  `reason` is one of these.  Needs the lock; errors as get and put. */
+ * stops: nobody places it again, and a move ends where it is.  `reason` is one of these.  Needs the lock; errors as get and put. */
 #define HN_REASON_GIVEN_BACK "given back by the administrator"
 #define HN_REASON_OPTED_OUT "opted out while it ran"
 int hn_ledger_give_back(struct hn_ledger *ledger, const char *uuid, const char *reason);

@@ -180,7 +180,7 @@ static void assert_room_only(struct hn_ledger *ledger, size_t n_expected)
                 assert_memory_equal(placement->promises, whole->placement->promises,
                                     placement->n_promises * sizeof *placement->promises);
                 assert_true(!entries[i]->reason && !placement->emulator_cpus && !placement->home &&
-                            !placement->memory_nodes && !placement->cells[0].nodes);
+                            !placement->memory_nodes && !placement->cells[0].nodes && !entries[i]->moving);
                 assert_int_equal(hn_ledger_put(ledger, entries[i], NULL), -EINVAL);
                 assert_int_equal(hn_entry_format(entries[i], &text, &length), -EINVAL);
                 assert_int_equal(hn_entry_to_words(entries[i], &words), -EINVAL);
@@ -317,6 +317,7 @@ static void keeps_all_members(void **state)
         entry->pid = 4711;
         entry->start_ticks = UINT64_MAX;
         entry->kept = true;
+        entry->moved = (struct hn_moved) { 3, 99, true, strdup("came to node 2") };
         placement->priority = HN_PRIORITY_HIGH;
         placement->vcpu_cpus = calloc(1, sizeof *placement->vcpu_cpus);
         placement->n_vcpu_cpus = 1;
