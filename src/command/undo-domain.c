@@ -142,6 +142,8 @@ static int tell_ledger(const struct hn_undo *undo, struct guest *guest, struct h
                 return r;
         found = hn_ledger_get(undo->ledger, domain->uuid, &entry) >= 0 && is_of(entry, guest);
         *ret_ours = found ? was_ours(entry) : !guest->request->wishes.off;
+        if (found)
+                (void) hn_entry_settle_bound(entry, guest->request);
         if (!*ret_ours)
                 r = 0;
         else if (found && is_starting(undo, entry, guest->pid))

@@ -226,7 +226,19 @@ static int new_entry(const struct hn_adoption *adoption, const struct hn_decisio
         return 0;
 }
 
-int hn_adopt(const struct hn_adoption *adoption, struct hn_ledger *ledger, struct hn_entry **ret)
+/* What came of its moves so far says where its cells are bound: deciding anew changes nothing about that. */
+static void inherit(const struct hn_adoption *adoption, struct hn_ledger *ledger, struct hn_entry *entry)
+{
+        HN_ENTRY struct hn_entry *old = NULL;
+
+        if (hn_ledger_get(ledger, adoption->request->uuid, &old) < 0 || old->state != HN_ENTRY_STARTED ||
+            old->pid != adoption->pid || old->start_ticks != adoption->start_ticks)
+                return;
+        entry->moved = old->moved;
+        old->moved.result = NULL;
+}
+
+static int adopt(const struct hn_adoption *adoption, struct hn_ledger *ledger, struct hn_entry **ret)
 {
         HN_RESIDENT struct hn_resident resident = { 0 };
         HN_DECISION struct hn_decision *decision = NULL;
@@ -243,6 +255,8 @@ int hn_adopt(const struct hn_adoption *adoption, struct hn_ledger *ledger, struc
         if (r >= 0)
                 r = new_entry(adoption, decision, &resident, &entry);
         if (r >= 0)
+                inherit(adoption, ledger, entry);
+        if (r >= 0)
                 r = hn_explain_json(adoption->request, decision, &explanation);
         if (r >= 0)
                 r = hn_ledger_put(ledger, entry, json_object_to_json_string(explanation));
@@ -250,4 +264,12 @@ int hn_adopt(const struct hn_adoption *adoption, struct hn_ledger *ledger, struc
                 return r;
         *ret = HN_TAKE(entry);
         return 0;
+}
+
+int hn_adopt(const struct hn_adoption *adoption, struct hn_ledger *ledger, struct hn_entry **ret)
+{
+        int r = adopt(adoption, ledger, ret);
+
+        hn_request_unbind_ours(adoption->request);
+        return r;
 }

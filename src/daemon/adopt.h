@@ -11,7 +11,7 @@
 
 struct hn_adoption {
         const struct hn_root *root;
-        struct hn_request *request;           /* of the live XML; what homenode bound becomes bound in it */
+        struct hn_request *request;           /* of the live XML; what homenode bound counts as bound while it is decided on */
         const struct hn_guest_cgroup *cgroup; /* NULL: none of its own */
         int pid;
         uint64_t start_ticks;
@@ -26,7 +26,7 @@ struct hn_adoption {
 int hn_adopt(const struct hn_adoption *adoption, struct hn_ledger *ledger, struct hn_entry **ret);
 
 /* For deciding on a guest that runs: binds its cells to the nodes that homenode wrote (they are, whatever is decided
- * now), takes nodes that are no homes now out of its wish as long as others are left, and gathers the scene, the
+ * now; hn_request_unbind_ours when that is done), takes nodes that are no homes now out of its wish as long as others are left, and gathers the scene, the
  * ledger's others in it and the memory that the guest itself holds, its huge pages too, counted as free, for it is to be
  * had where it is.  `resident` may be empty. */
 int hn_adopt_scene(const struct hn_adoption *adoption, struct hn_ledger *ledger, const struct hn_resident *resident,

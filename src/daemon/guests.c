@@ -74,14 +74,23 @@ void hn_guests_clear(struct hn_guests *guests)
         *guests = (struct hn_guests) { 0 };
 }
 
+/* Without memory they count as bound where they were at the start, which only makes its memory set wider. */
+static void settle_bound(struct hn_guest *guest)
+{
+        if (guest->entry && guest->request)
+                (void) hn_entry_settle_bound(guest->entry, guest->request);
+}
+
 void hn_guest_take_entry(struct hn_guest *guest, struct hn_entry *entry)
 {
         hn_entry_free(guest->entry);
         guest->entry = entry;
+        settle_bound(guest);
 }
 
 void hn_guest_take_request(struct hn_guest *guest, struct hn_request *request)
 {
         hn_request_free(guest->request);
         guest->request = request;
+        settle_bound(guest);
 }

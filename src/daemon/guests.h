@@ -13,7 +13,8 @@ struct hn_guest {
         int pid;
         uint64_t start_ticks;
         struct hn_entry *entry;         /* the ledger's, as of the last look; NULL: none */
-        struct hn_request *request;     /* of the live XML, as of the last look */
+        struct hn_request *request;     /* of the live XML, as of the last look; cells that homenode bound: where they are
+                                         * bound by now (hn_entry_settle_bound) */
         struct hn_guest_cgroup *cgroup; /* NULL: not found */
         struct hn_contest contest;
         uint64_t layout;                /* tells one set of thread groups from another; 0: to be looked at anew */

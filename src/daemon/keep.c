@@ -53,15 +53,16 @@ static uint64_t outside_kib(const struct hn_keeper *keeper, const struct hn_gues
         HN_BITMAP hwloc_bitmap_t wanted = NULL;
         HN_RESIDENT struct hn_resident resident = { 0 };
         const struct hn_request *request = guest->request;
+        const struct hn_moving *moving = guest->entry->moving;
+        /* Huge pages are not counted in what is read here; but the mover has looked. */
+        uint64_t unknown_kib = moving && moving->narrowing ? 0 : UINT64_MAX;
 
         if (hn_keep_nodes(request, guest->entry->placement, &wanted) < 0 || !groups->scope_nodes ||
             hwloc_bitmap_iszero(wanted) || hwloc_bitmap_isequal(groups->scope_nodes, wanted))
                 return 0;
-        /* Not counted in what is read here. */
-        if (hn_request_wants_huge_pages(request))
-                return UINT64_MAX;
-        if (hn_resident_read(keeper->root, guest->cgroup->scope, &resident) < 0)
-                return UINT64_MAX;
+        if (hn_request_wants_huge_pages(request) ||
+            hn_resident_read(keeper->root, guest->cgroup->scope, &resident) < 0)
+                return unknown_kib;
         return hn_resident_sum_kib(&resident, NULL) - hn_resident_sum_kib(&resident, wanted);
 }
 
@@ -77,6 +78,7 @@ int hn_keep_compare(struct hn_keeper *keeper, struct hn_guest *guest, struct hn_
                 .way = by_systemd ? HN_SCOPE_UNIT : HN_SCOPE_LEFT,
                 .dropin = by_systemd && hn_dropin_exists(keeper->root, hn_guest_cgroup_unit(guest->cgroup)),
                 .outside_kib = outside_kib(keeper, guest, groups),
+                .moving = guest->entry->moving != NULL,
                 .all_cpus = keeper->all_cpus,
                 .all_nodes = keeper->all_nodes,
         };

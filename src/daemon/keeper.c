@@ -136,6 +136,7 @@ static void give_back(const struct hn_keeper *keeper, struct hn_guest *guest)
         }
         hn_ledger_unlock(ledger);
         guest->entry->managed = false;
+        hn_moving_free(HN_TAKE(guest->entry->moving));
         r = undo_running(keeper, guest, &undone);
         if (r >= 0)
                 r = undone.error;

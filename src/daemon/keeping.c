@@ -3,9 +3,10 @@
 
 #include <errno.h>
 #include <libvirt/virterror.h>
+#include <string.h>
 
+#include "act/journal.h"
 #include "act/scope.h"
-#include "daemon/keeper.h"
 
 #define VERSION_WAIT_US 2000000u /* for systemd, which is busy when a host boots */
 
@@ -15,6 +16,9 @@ struct hn_keeping {
         struct hn_keeper *keeper;
         struct hn_timer *sweep;
         struct hn_readable *watch;
+        struct hn_mover *mover;       /* NULL: it could not be had */
+        struct hn_readable *moved;
+        struct hn_timer *turn;
 };
 
 static int live_xml(void *data, const char *uuid, char **ret)
@@ -51,6 +55,36 @@ static void look_at_host(struct hn_keeping *keeping)
                 hn_connection_mark_all(keeping->connection);
 }
 
+/* ---- moves */
+
+static void turn(void *data)
+{
+        struct hn_keeping *keeping = data;
+        unsigned wait_ms = keeping->mover ? hn_mover_turn(keeping->mover) : 0;
+
+        if (wait_ms)
+                hn_timer_once(keeping->turn, wait_ms);
+}
+
+/* Guests are kept all the same where they can't be moved. */
+static int open_mover(const struct hn_root *root, struct hn_keeping *keeping)
+{
+        int r = hn_mover_new(keeping->keeper, NULL, NULL, &keeping->mover);
+
+        if (r < 0) {
+                hn_journal(root, LOG_WARNING, HN_DAEMON_IDENTIFIER, NULL, NULL, "guests are not moved: %s",
+                           r == -EBUSY ? "another homenoded does that" : strerror(-r));
+                return r == -ENOMEM ? r : 0;
+        }
+        r = hn_timer_new(turn, keeping, &keeping->turn);
+        return r < 0 ? r : hn_readable_new(hn_mover_fd(keeping->mover), turn, keeping, &keeping->moved);
+}
+
+struct hn_mover *hn_keeping_mover(const struct hn_keeping *keeping)
+{
+        return keeping->mover;
+}
+
 static void on_work(void *data, const char *uuid, unsigned matters)
 {
         struct hn_keeping *keeping = data;
@@ -61,6 +95,7 @@ static void on_work(void *data, const char *uuid, unsigned matters)
                 hn_keeper_gone(keeping->keeper, uuid);
         if (matters & HN_LOOK_RUNNING)
                 hn_keeper_look(keeping->keeper, uuid);
+        turn(keeping);
 }
 
 static void on_sweep(void *data)
@@ -104,6 +139,8 @@ int hn_keeping_new(const struct hn_cgroup_io *io, struct hn_work *work, struct h
         if (r >= 0)
                 r = hn_readable_new(hn_keeper_fd(keeping->keeper), on_watch, keeping, &keeping->watch);
         if (r >= 0)
+                r = open_mover(io->root, keeping);
+        if (r >= 0)
                 r = hn_work_subscribe(work, HN_LOOK_RUNNING | HN_LOOK_GONE | HN_LOOK_HOST, on_work, keeping);
         if (r < 0)
                 return r;
@@ -119,6 +156,9 @@ void hn_keeping_free(struct hn_keeping *keeping)
                 return;
         hn_timer_free(keeping->sweep);
         hn_readable_free(keeping->watch);
+        hn_readable_free(keeping->moved);
+        hn_timer_free(keeping->turn);
+        hn_mover_free(keeping->mover);
         hn_keeper_free(keeping->keeper);
         free(keeping);
 }

@@ -49,7 +49,7 @@ static int follow(const struct hn_keeper *keeper, struct hn_guest *guest)
                 r = hn_ledger_get(ledger, guest->uuid, &entry);
         if (r < 0)
                 return r;
-        if (!hn_keeper_is_its(entry, guest))
+        if (!hn_keeper_is_its(entry, guest) || entry->moving)
                 return -ESTALE;
         if (hn_config_load(keeper->root, &policy, &faults) < 0)
                 hn_policy_defaults(&policy);
@@ -66,7 +66,8 @@ void hn_keeper_follow_plug(const struct hn_keeper *keeper, struct hn_guest *gues
 {
         int r;
 
-        if (!keeper->outlook.host || has_followed(guest->request, guest->entry->placement))
+        /* What is plugged in while it moves counts once it has come to rest. */
+        if (!keeper->outlook.host || guest->entry->moving || has_followed(guest->request, guest->entry->placement))
                 return;
         r = follow(keeper, guest);
         if (r > 0)

@@ -88,6 +88,8 @@ static int replan(struct hn_keeper *keeper, struct hn_guest *guest)
                 return r;
         if (!hn_keeper_is_its(entry, guest))
                 return -ESTALE;
+        if (entry->moving)
+                return -EBUSY;
         if (entry->managed)
                 standing = hn_home_standing(keeper->outlook.host, guest->request, entry->placement);
         if (standing != HN_STANDS)
@@ -113,7 +115,8 @@ void hn_keeper_rehome(struct hn_keeper *keeper, struct hn_guest *guest)
 {
         int r;
 
-        if (!keeper->outlook.host || guest->stands_in == keeper->outlook.generation)
+        /* Where it goes is the mover's business, which calls it off where that is gone. */
+        if (!keeper->outlook.host || guest->stands_in == keeper->outlook.generation || guest->entry->moving)
                 return;
         if (stands(keeper, guest)) {
                 guest->stands_in = keeper->outlook.generation;

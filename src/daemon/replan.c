@@ -129,8 +129,8 @@ static int put(struct replanning *p, struct hn_ledger *ledger, struct hn_entry *
         return hn_ledger_put(ledger, entry, json_object_to_json_string(explanation));
 }
 
-int hn_replan(const struct hn_adoption *adoption, struct hn_ledger *ledger, enum hn_standing standing,
-              struct hn_entry **entry)
+static int replan(const struct hn_adoption *adoption, struct hn_ledger *ledger, enum hn_standing standing,
+                  struct hn_entry **entry)
 {
         HN_RESIDENT struct hn_resident resident = { 0 };
         HN_CLEANUP(end_replanning) struct replanning p = { .adoption = adoption, .placement = (*entry)->placement };
@@ -149,6 +149,15 @@ int hn_replan(const struct hn_adoption *adoption, struct hn_ledger *ledger, enum
                 return outcome;
         r = put(&p, ledger, *entry);
         return r < 0 ? r : outcome;
+}
+
+int hn_replan(const struct hn_adoption *adoption, struct hn_ledger *ledger, enum hn_standing standing,
+              struct hn_entry **entry)
+{
+        int r = replan(adoption, ledger, standing, entry);
+
+        hn_request_unbind_ours(adoption->request);
+        return r;
 }
 
 int hn_replan_widen(const struct hn_host *host, const struct hn_request *request, struct hn_ledger *ledger,

@@ -203,7 +203,7 @@ static bool scope_confines_cpus(const struct hn_groups *groups)
 
 /* The memory set to ask for now, on the way from what is in force to what is wanted; an empty one: none. */
 static int next_nodes(hwloc_const_bitmap_t now, hwloc_const_bitmap_t wanted, const struct hn_request *request,
-                      uint64_t outside_kib, struct hn_actions *actions, hwloc_bitmap_t ret)
+                      const struct hn_circumstances *circumstances, struct hn_actions *actions, hwloc_bitmap_t ret)
 {
         HN_BITMAP hwloc_bitmap_t bound = NULL;
         int r = hn_keep_bound(request, &bound);
@@ -215,7 +215,8 @@ static int next_nodes(hwloc_const_bitmap_t now, hwloc_const_bitmap_t wanted, con
                 return -ENOMEM;
         bool narrows = !hwloc_bitmap_isincluded(now, ret);
         /* Widening moves nothing; narrowing moves what is outside, and holds the guest up as long as that takes. */
-        if (!hn_rebind_keeps(now, ret, bound) || (narrows && outside_kib > HN_KEEP_NARROW_KIB)) {
+        if ((!circumstances->moving && !hn_rebind_keeps(now, ret, bound)) ||
+            (narrows && circumstances->outside_kib > HN_KEEP_NARROW_KIB)) {
                 actions->memory_waits = true;
                 hwloc_bitmap_zero(ret);
         } else if (!hwloc_bitmap_isequal(ret, wanted)) {
@@ -261,7 +262,7 @@ static int keep_unit(const struct hn_groups *groups, hwloc_const_bitmap_t wanted
         int r = nodes ? 0 : -ENOMEM;
 
         if (r >= 0 && differs)
-                r = next_nodes(groups->scope_nodes, wanted, request, circumstances->outside_kib, actions, nodes);
+                r = next_nodes(groups->scope_nodes, wanted, request, circumstances, actions, nodes);
         if (r < 0)
                 return r;
         /* systemd writes both sets at every change of one: without CPUs it would put back those of the start. */

@@ -50,6 +50,7 @@ struct hn_circumstances {
         enum hn_scope_way way;
         bool dropin;          /* the drop-in of the start is there still */
         uint64_t outside_kib; /* guest memory outside the wanted nodes; UINT64_MAX: not known */
+        bool moving;          /* the mover is at it, and knows where bound cells come to be bound (move.h) */
         hwloc_const_bitmap_t all_cpus, all_nodes; /* every one that this host can have; NULL: not known */
 };
 

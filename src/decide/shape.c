@@ -232,6 +232,11 @@ static int new_cells(struct hn_cut *cut, hwloc_const_bitmap_t candidates, struct
         return 0;
 }
 
+int hn_shape_running(const struct hn_host *host, const struct hn_request *request, struct hn_shape **ret)
+{
+        return request->n_cells ? given_shape(host, request, ret) : whole_shape(host, request, ret);
+}
+
 int hn_shape_new(const struct hn_host *host, const struct hn_policy *policy, const struct hn_request *request,
                  struct hn_shape **ret, char **ret_note)
 {

@@ -13,6 +13,10 @@
 int hn_shape_new(const struct hn_host *host, const struct hn_policy *policy, const struct hn_request *request,
                  struct hn_shape **ret, char **ret_note);
 
+/* The cells that a guest runs with, which may be other ones than it would get at a start: those of its live XML, or one.
+ * -ENOMEM. */
+int hn_shape_running(const struct hn_host *host, const struct hn_request *request, struct hn_shape **ret);
+
 /* Host threads that one guest core stands for: the user's topology; for cells of ours with pinning="core" the
  * host's own; else 1.  Divides the vCPUs. */
 unsigned hn_guest_threads(const struct hn_host *host, const struct hn_request *request);

@@ -201,6 +201,18 @@ int hn_request_bind_ours(struct hn_request *request)
         return 0;
 }
 
+void hn_request_unbind_ours(struct hn_request *request)
+{
+        for (size_t i = 0; i < request->n_cells; i++) {
+                struct hn_request_cell *cell = &request->cells[i];
+
+                if (!cell->ours || !cell->bound)
+                        continue;
+                hwloc_bitmap_free(HN_TAKE(cell->bound));
+                cell->mode = HN_NUMA_NONE;
+        }
+}
+
 bool hn_request_wants_huge_pages(const struct hn_request *request)
 {
         bool huge = request->page_kib || request->page_default;

@@ -140,6 +140,9 @@ int hn_request_parse(xmlDoc *doc, struct hn_request **ret, char **ret_fault);
  * definition names, ours included, whatever the hook prints.  -ENOMEM. */
 int hn_request_bind_ours(struct hn_request *request);
 
+/* And back: what was taken so is ours again. */
+void hn_request_unbind_ours(struct hn_request *request);
+
 /* Is any of its memory, or a cell's, to be in huge pages? */
 bool hn_request_wants_huge_pages(const struct hn_request *request);
 

@@ -160,3 +160,25 @@ int hn_moving_write(const struct hn_entry *entry, struct json_object *json)
 
         return r < 0 || !entry->moved.result ? r : add_object(json, "moved", write_moved, entry);
 }
+
+static int settle_cell(const struct hn_entry *entry, size_t at, hwloc_bitmap_t bound)
+{
+        const struct hn_moving *moving = entry->moving;
+        int r = hwloc_bitmap_copy(bound, (moving ? moving->to : entry->placement)->cells[at].nodes);
+
+        if (r >= 0 && moving && !moving->narrowing)
+                r = hwloc_bitmap_or(bound, bound, moving->from->cells[at].nodes);
+        return r < 0 ? -ENOMEM : 0;
+}
+
+int hn_entry_settle_bound(const struct hn_entry *entry, struct hn_request *request)
+{
+        int r = 0;
+
+        if ((!entry->moving && !entry->moved.count) || entry->placement->n_cells != request->n_cells)
+                return 0;
+        for (size_t i = 0; r >= 0 && i < request->n_cells; i++)
+                if (request->cells[i].ours)
+                        r = settle_cell(entry, i, request->cells[i].ours);
+        return r;
+}

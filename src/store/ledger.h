@@ -29,7 +29,7 @@ HN_DEFINE_CLEANUP(struct hn_moving *, hn_moving_free, hn_cleanup_moving)
 
 /* What came of the moves of a guest since it runs. */
 struct hn_moved {
-        unsigned count;    /* that brought it to another home */
+        unsigned count;    /* that brought it, or its memory, home */
         uint64_t ended_us; /* the last one, whatever came of it; CLOCK_BOOTTIME; 0: there was none */
         bool delivered;
         char *result;      /* what came of that one, a sentence; NULL: there was none */
@@ -102,6 +102,11 @@ int hn_ledger_put(struct hn_ledger *ledger, const struct hn_entry *entry, const 
 #define HN_REASON_GIVEN_BACK "given back by the administrator"
 #define HN_REASON_OPTED_OUT "opted out while it ran"
 int hn_ledger_give_back(struct hn_ledger *ledger, const char *uuid, const char *reason);
+
+/* A guest that homenode has moved has its cells bound no longer where its definition says: `ours` of the live XML's
+ * cells becomes where they are bound by now, and while it moves where that may be (DESIGN fact 10).  Others stay as they
+ * are.  -ENOMEM: some have changed. */
+int hn_entry_settle_bound(const struct hn_entry *entry, struct hn_request *request);
 
 /* Removes entry and explanation; being gone already is success.  Needs no lock.  -EINVAL: no UUID. */
 int hn_ledger_remove(struct hn_ledger *ledger, const char *uuid);

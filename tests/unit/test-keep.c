@@ -160,6 +160,37 @@ static void memory_sets(void **state)
         }
 }
 
+/* Cells bound to nodes 2 and 3 go to 0 and 3: on the way they are bound to 0 and 2, as the mover knows. */
+static void a_move_changes_sets_whatever_that_rebinds(void **state)
+{
+        static const struct { const char *now, *wanted, *lines; uint64_t outside_kib; bool waits; } cases[] = {
+                { "2-3", "0,2-3", "unit 0-7 0,2-3\n", UINT64_MAX, false },
+                { "0,2-3", "0,3", "unit 0-7 0,3\n", HN_KEEP_NARROW_KIB, false },
+                { "0,2-3", "0,3", "", HN_KEEP_NARROW_KIB + 1, true },
+        };
+
+        (void) state;
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+                HN_GROUPS struct hn_groups *groups = groups_of("vcpu0", "4-5", cases[i].now);
+                HN_PLACEMENT struct hn_placement *placement = placed_on(2);
+                HN_BITMAP hwloc_bitmap_t second = set_of("3"), third = set_of("2");
+                struct hn_request_cell cells[] = { { .ours = third }, { .ours = second } };
+                struct hn_request request = { .cells = cells, .n_cells = 2 };
+                struct hn_circumstances circumstances = { .way = HN_SCOPE_UNIT, .moving = true,
+                                                          .outside_kib = cases[i].outside_kib };
+                HN_ACTIONS struct hn_actions actions = { 0 };
+
+                /* where they are bound once it has moved (hn_entry_settle_bound) */
+                if (i > 0)
+                        assert_int_equal(hwloc_bitmap_only(third, 0), 0);
+                hwloc_bitmap_free(placement->memory_nodes);
+                placement->memory_nodes = set_of(cases[i].wanted);
+                assert_int_equal(hn_keep_plan(groups, placement, &request, &circumstances, &actions), 0);
+                assert_actions(&actions, cases[i].lines);
+                assert_int_equal(actions.memory_waits, cases[i].waits);
+        }
+}
+
 /* Its thread-level sets say nothing below a scope that leaves those nodes out. */
 static void a_numatune_of_run_time_gets_its_nodes(void **state)
 {
@@ -262,6 +293,7 @@ int main(void)
                 cmocka_unit_test(what_memory_devices_name_is_in_the_set),
                 cmocka_unit_test(a_scope_that_confines_cpus_is_opened),
                 cmocka_unit_test(memory_sets),
+                cmocka_unit_test(a_move_changes_sets_whatever_that_rebinds),
                 cmocka_unit_test(a_numatune_of_run_time_gets_its_nodes),
                 cmocka_unit_test(a_home_without_cpus_or_memory_is_told_not_written),
                 cmocka_unit_test(what_is_not_to_be_had_is_no_drift),

@@ -134,6 +134,35 @@ static void refuses_a_move_of_other_cells_or_of_another_guest(void **state)
         }
 }
 
+/* Started bound to node 0, moved to 1 before, on its way to 2 now. */
+static void says_where_cells_are_bound_by_now(void **state)
+{
+        HN_ENTRY struct hn_entry *entry = make_moving(UUID_A), *still = make_entry(UUID_B, "db");
+        HN_BITMAP hwloc_bitmap_t ours = set_of("0"), users = set_of("0");
+        struct hn_request_cell cell = { .ours = ours };
+        struct hn_request request = { .cells = &cell, .n_cells = 1 };
+
+        (void) state;
+        assert_int_equal(hn_entry_settle_bound(still, &request), 0);
+        assert_set(ours, "0");
+        entry->moving->narrowing = false;
+        assert_int_equal(hn_entry_settle_bound(entry, &request), 0);
+        assert_set(ours, "1-2");
+        entry->moving->narrowing = true;
+        assert_int_equal(hn_entry_settle_bound(entry, &request), 0);
+        assert_set(ours, "2");
+        hn_moving_free(HN_TAKE(entry->moving));
+        hwloc_bitmap_only(ours, 0);
+        assert_int_equal(hn_entry_settle_bound(entry, &request), 0);
+        assert_set(ours, "2");
+        /* what the user bound is where the user says, and a guest in other cells than planned is not ours to know */
+        cell = (struct hn_request_cell) { .bound = users };
+        assert_int_equal(hn_entry_settle_bound(entry, &request), 0);
+        assert_set(users, "0");
+        request.n_cells = 0;
+        assert_int_equal(hn_entry_settle_bound(entry, &request), 0);
+}
+
 static void one_that_is_given_back_moves_no_more(void **state)
 {
         struct tree *tree = *state;
@@ -184,6 +213,7 @@ int main(void)
                 cmocka_unit_test(comes_through_as_it_was),
                 cmocka_unit_test(refuses_what_is_no_move),
                 cmocka_unit_test(refuses_a_move_of_other_cells_or_of_another_guest),
+                cmocka_unit_test(says_where_cells_are_bound_by_now),
                 cmocka_unit_test_setup_teardown(one_that_is_given_back_moves_no_more, ledger_setup, tree_teardown),
                 cmocka_unit_test_setup_teardown(the_index_leaves_it_out, ledger_setup, tree_teardown),
         };

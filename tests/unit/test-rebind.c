@@ -35,9 +35,38 @@ static void follows_the_kernels_order(void **state)
         }
 }
 
+static void tells_what_a_policy_names_then(void **state)
+{
+        static const struct { const char *from, *to, *bound, *then; } cases[] = {
+                { "0-1", "0-2", "1", "1" },     /* as tried: {0,1} to {1,2} by way of {0-2} */
+                { "0-2", "1-2", "1", "2" },
+                { "0-2", "1-2", "0", "1" },
+                { "2-3", "0,2-3", "2", "0" },   /* {2,3} to {0,3} by way of {0,2,3} */
+                { "2-3", "0,2-3", "3", "2" },
+                { "0,2-3", "0,3", "2", "3" },
+                { "0-3", "1-2", "0,2", "1" },   /* both are one then */
+                { "0-1", "2-3", "0-1", "2-3" },
+                { "0-1", "2-3", "3", "3" },
+                { "0-1", "", "1", "1" },
+                { "0-1", "2-3", "", "" },
+        };
+
+        (void) state;
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+                HN_BITMAP hwloc_bitmap_t from = set_of(cases[i].from), to = set_of(cases[i].to);
+                HN_BITMAP hwloc_bitmap_t bound = set_of(cases[i].bound), then = NULL;
+
+                assert_int_equal(hn_rebind(from, to, bound, &then), 0);
+                assert_set(then, cases[i].then);
+        }
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(follows_the_kernels_order) };
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(follows_the_kernels_order),
+                cmocka_unit_test(tells_what_a_policy_names_then),
+        };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

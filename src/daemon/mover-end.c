@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What the ledger gets of a move as it comes to its end, one way or another.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/mover-internal.h"
+#include "decide/move.h"
+#include "model/clock.h"
+#include "model/resident.h"
+#include "model/text.h"
+
+/* ---- the entry */
+
+/* The ledger's entry, locked, if this move is in it still.  -ESTALE: it is not. */
+static int open_entry(const struct hn_mover *mover, const struct hn_guest *guest, struct hn_ledger **ret_ledger,
+                      struct hn_entry **ret)
+{
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+        HN_ENTRY struct hn_entry *entry = NULL;
+        int r = hn_keeper_lock(mover->keeper, &ledger);
+
+        if (r >= 0)
+                r = hn_ledger_get(ledger, guest->uuid, &entry);
+        if (r < 0)
+                return r == -ENOENT ? -ESTALE : r;
+        if (!hn_keeper_is_its(entry, guest) || !entry->managed || !entry->moving)
+                return -ESTALE;
+        *ret_ledger = HN_TAKE(ledger);
+        *ret = HN_TAKE(entry);
+        return 0;
+}
+
+static int replace(struct hn_placement **placement, const struct hn_placement *by)
+{
+        struct hn_placement *copy = hn_placement_copy(by);
+
+        if (!copy)
+                return -ENOMEM;
+        hn_placement_free(*placement);
+        *placement = copy;
+        return 0;
+}
+
+/* Writes it, and has the guest looked at by what it says now. */
+static int put(struct hn_mover *mover, struct hn_guest *guest, struct hn_ledger *ledger, struct hn_entry **entry)
+{
+        int r = hn_ledger_put(ledger, *entry, NULL);
+
+        if (r < 0)
+                return r;
+        hn_guest_take_entry(guest, HN_TAKE(*entry));
+        guest->layout = 0;    /* new to its thread groups: not to be waited with, whoever else writes */
+        guest->stands_in = 0; /* what was left to us is the keeper's again */
+        mover->keeper->door.again(mover->keeper->door.data, guest->uuid, 0);
+        return 0;
+}
+
+/* Others have the lock: at the next turn.  The move is no longer there: neither are we. */
+static bool is_done(struct hn_mover *mover, struct hn_job *job, int r)
+{
+        if (r == -ESTALE)
+                hn_job_drop(mover, job, "it was given back");
+        return r >= 0;
+}
+
+/* ---- narrowing */
+
+/* The memory of the other home is promised until it is certain that nothing is there. */
+static int narrow_entry(const struct hn_placement *from, struct hn_entry *entry)
+{
+        struct hn_placement *under_way = NULL;
+        int r = hn_move_under_way(from, entry->moving->to, NULL, &under_way);
+
+        if (r < 0)
+                return r;
+        if (hwloc_bitmap_copy(under_way->memory_nodes, entry->moving->to->memory_nodes) < 0) {
+                hn_placement_free(under_way);
+                return -ENOMEM;
+        }
+        hn_placement_free(entry->placement);
+        entry->placement = under_way;
+        entry->moving->narrowing = true;
+        return 0;
+}
+
+static void begin_narrowing(struct hn_mover *mover, struct hn_job *job, struct hn_guest *guest, bool back)
+{
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+        HN_ENTRY struct hn_entry *entry = NULL;
+        int r = open_entry(mover, guest, &ledger, &entry);
+
+        if (r >= 0 && back) {
+                struct hn_placement *from = entry->moving->from;
+
+                entry->moving->from = entry->moving->to;
+                entry->moving->to = from;
+                entry->moving->back = true;
+                free(entry->moving->reason);
+                entry->moving->reason = strdup(job->why ? job->why : "called off");
+                r = entry->moving->reason ? 0 : -ENOMEM;
+        }
+        if (r >= 0)
+                r = narrow_entry(entry->moving->from, entry);
+        if (r >= 0)
+                r = put(mover, guest, ledger, &entry);
+        if (!is_done(mover, job, r))
+                return;
+        job->back = back;
+        hn_job_stage(job, HN_MOVE_NARROWS);
+}
+
+void hn_job_narrow(struct hn_mover *mover, struct hn_job *job, struct hn_guest *guest)
+{
+        begin_narrowing(mover, job, guest, false);
+}
+
+/* ---- the end */
+
+static void notify(const struct hn_mover *mover, const struct hn_job *job, bool delivered)
+{
+        for (size_t i = 0; i < HN_MOVE_LISTENERS && mover->listeners[i].call; i++)
+                mover->listeners[i].call(mover->listeners[i].data, job->uuid, job->target, delivered);
+}
+
+/* Those that were to come after it. */
+static void end_group(struct hn_mover *mover, const struct hn_job *job)
+{
+        bool after = false;
+
+        for (size_t i = 0; i < mover->n; i++) {
+                if (after && mover->jobs[i]->group == job->group && mover->jobs[i]->stage == HN_MOVE_WAITS)
+                        hn_job_call_off(mover->jobs[i], "the move that it was to follow did not succeed");
+                after |= mover->jobs[i] == job;
+        }
+}
+
+static void set_result(struct hn_entry *entry, bool delivered, char *result)
+{
+        entry->moved.count += delivered;
+        entry->moved.ended_us = hn_boottime_us();
+        entry->moved.delivered = delivered;
+        free(entry->moved.result);
+        entry->moved.result = result;
+        hn_moving_free(HN_TAKE(entry->moving));
+}
+
+static void finish(struct hn_mover *mover, struct hn_job *job, const struct hn_guest *guest, bool delivered)
+{
+        hn_mover_tell(mover, job, "%s", guest->entry->moved.result);
+        job->over = true;
+        if (!delivered)
+                end_group(mover, job);
+        notify(mover, job, delivered);
+}
+
+static char *say_delivered(const struct hn_job *job, const struct hn_placement *to, const char *note)
+{
+        HN_FREE char *nodes = hn_text_nodes(to->home);
+        uint64_t took_ms = (hn_monotonic_us() - job->began_us) / 1000u;
+        char size[HN_TEXT_SIZE];
+
+        if (!nodes)
+                return NULL;
+        if (!job->done.ended)
+                return hn_text_print("moved to %s%s%s", nodes, note ? "; " : "", note ? note : "");
+        return hn_text_print("moved to %s: %s in %llu.%llu s, %u.%u %% of it at home%s%s", nodes,
+                             hn_text_size(job->moved_kib, size), (unsigned long long) took_ms / 1000,
+                             (unsigned long long) took_ms / 100 % 10, job->done.least_local / 10,
+                             job->done.least_local % 10, note ? "; " : "", note ? note : "");
+}
+
+static char *say_back(const struct hn_moving *moving, const char *note)
+{
+        HN_FREE char *nodes = hn_text_nodes(moving->to->home);
+
+        return nodes ? hn_text_print("stays on %s: %s%s%s", nodes, moving->reason, note ? "; " : "", note ? note : "")
+                     : NULL;
+}
+
+void hn_job_end(struct hn_mover *mover, struct hn_job *job, struct hn_guest *guest, const char *note)
+{
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+        HN_ENTRY struct hn_entry *entry = NULL;
+        char *result = NULL;
+        bool back = false;
+        int r = open_entry(mover, guest, &ledger, &entry);
+
+        if (r >= 0)
+                r = replace(&entry->placement, entry->moving->to);
+        if (r >= 0) {
+                back = entry->moving->back;
+                result = back ? say_back(entry->moving, note) : say_delivered(job, entry->moving->to, note);
+                r = result ? 0 : -ENOMEM;
+        }
+        if (r >= 0) {
+                set_result(entry, !back, result);
+                r = put(mover, guest, ledger, &entry);
+        }
+        if (is_done(mover, job, r))
+                finish(mover, job, guest, !back);
+}
+
+/* ---- in between */
+
+static char *say_halfway(const struct hn_job *job, const struct hn_placement *stays)
+{
+        HN_FREE char *nodes = hn_text_nodes(stays->home);
+        char moved[HN_TEXT_SIZE], left[HN_TEXT_SIZE];
+
+        return nodes ? hn_text_print("ended half-way: %s; runs on %s, %s were moved, %s were not", job->why ? job->why : "",
+                                     nodes, hn_text_size(job->moved_kib, moved), hn_text_size(job->done.left_kib, left))
+                     : NULL;
+}
+
+/* It lies on both homes: the memory set stays as wide as it is, and so do the promises. */
+static void stay_between(struct hn_mover *mover, struct hn_job *job, struct hn_guest *guest)
+{
+        HN_RESIDENT struct hn_resident resident = { 0 };
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+        HN_ENTRY struct hn_entry *entry = NULL;
+        struct hn_placement *wide = NULL;
+        const struct hn_placement *there, *other;
+        int r = open_entry(mover, guest, &ledger, &entry);
+
+        if (r < 0) {
+                (void) is_done(mover, job, r);
+                return;
+        }
+        there = entry->moving->to;
+        other = entry->moving->from;
+        if (hn_resident_read(mover->keeper->root, guest->cgroup->scope, &resident) >= 0 &&
+            !hn_move_stays_there(other, there, resident.node_kib, resident.n_nodes)) {
+                there = entry->moving->from;
+                other = entry->moving->to;
+        }
+        r = hn_move_under_way(other, there, entry->placement->memory_nodes, &wide);
+        char *result = r >= 0 ? say_halfway(job, there) : NULL;
+        if (r >= 0 && !result)
+                r = -ENOMEM;
+        if (r >= 0) {
+                hn_placement_free(entry->placement);
+                entry->placement = HN_TAKE(wide);
+                set_result(entry, false, result);
+                r = put(mover, guest, ledger, &entry);
+        }
+        hn_placement_free(wide);
+        if (is_done(mover, job, r))
+                finish(mover, job, guest, false);
+}
+
+void hn_job_settle(struct hn_mover *mover, struct hn_job *job, struct hn_guest *guest)
+{
+        bool began = job->hauls > 0;
+
+        if (!began || job->moved_kib <= HN_KEEP_NARROW_KIB)
+                begin_narrowing(mover, job, guest, true);
+        else if (job->done.left_kib <= HN_KEEP_NARROW_KIB)
+                begin_narrowing(mover, job, guest, false);
+        else
+                stay_between(mover, job, guest);
+}
+
+void hn_job_drop(struct hn_mover *mover, struct hn_job *job, const char *why)
+{
+        if (job->haul)
+                hn_haul_cancel(job->haul);
+        if (job->over)
+                return;
+        job->over = true;
+        hn_mover_tell(mover, job, "its move has ended: %s", why);
+        notify(mover, job, false);
+}
