@@ -63,10 +63,9 @@ static int decide_where_it_is(struct hn_scene *scene, struct hn_request *request
         return r;
 }
 
-/* What the daemon published has it counted already. */
 static void credit_own(struct hn_scene *scene, const struct hn_resident *resident)
 {
-        for (size_t at = 0; !scene->credited && at < scene->host->n_nodes; at++) {
+        for (size_t at = 0; at < scene->host->n_nodes; at++) {
                 struct hn_node *node = &scene->host->nodes[at];
                 uint64_t free_kib = hn_add(node->free_kib, hn_resident_kib(resident, node->os));
 
@@ -90,7 +89,7 @@ static int credit_promised(struct hn_scene *scene, const struct hn_adoption *ado
                 const struct hn_promise *promise = &entry->placement->promises[i];
 
                 if (promise->page_kib == page_kib)
-                        hn_scene_credit_pages(scene, promise->node, page_kib, promise->memory_kib);
+                        hn_host_credit_pages(scene->host, promise->node, page_kib, promise->memory_kib);
         }
         return 0;
 }
@@ -112,7 +111,7 @@ static int credit_own_pages(struct hn_scene *scene, const struct hn_adoption *ad
                         r = credit_promised(scene, adoption, ledger, page_kib);
                 else
                         for (unsigned node = 0; node < own.n_nodes; node++)
-                                hn_scene_credit_pages(scene, node, page_kib, hn_resident_kib(&own, node));
+                                hn_host_credit_pages(scene->host, node, page_kib, hn_resident_kib(&own, node));
         }
         return r;
 }
@@ -135,7 +134,8 @@ static int wish_for_what_is_left(const struct hn_host *host, struct hn_request *
 int hn_adopt_scene(const struct hn_adoption *adoption, struct hn_ledger *ledger, const struct hn_resident *resident,
                    struct hn_scene **ret)
 {
-        const struct hn_scene_source source = { .with_pools = hn_request_wants_huge_pages(adoption->request) };
+        const struct hn_scene_source source = { .with_pools = hn_request_wants_huge_pages(adoption->request),
+                                                .measured = true };
         HN_SCENE struct hn_scene *scene = NULL;
         HN_FREE char *fault = NULL;
         int r = hn_request_bind_ours(adoption->request);

@@ -171,3 +171,24 @@ int hn_host_apply_state(struct hn_host *host, struct json_object *state)
         hn_host_free(made);
         return 0;
 }
+
+int hn_host_state_free(const struct hn_host *host, struct json_object *state, uint64_t **ret)
+{
+        HN_CLEANUP(clear_change) struct change change = { 0 };
+        HN_FREE uint64_t *free_kib = calloc(host->n_nodes + 1, sizeof *free_kib);
+        int r = host->facts ? 0 : -EINVAL;
+
+        if (!free_kib)
+                return -ENOMEM;
+        if (r >= 0)
+                r = read_change(state, host->facts, &change);
+        if (r < 0)
+                return r;
+        for (size_t at = 0; at < host->n_nodes; at++) {
+                int i = hn_facts_at(host->facts, host->nodes[at].os);
+
+                free_kib[at] = i >= 0 && change.nodes[i].has_free ? change.nodes[i].free_kib : UINT64_MAX;
+        }
+        *ret = HN_TAKE(free_kib);
+        return 0;
+}

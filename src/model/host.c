@@ -67,3 +67,23 @@ const struct hn_pool *hn_node_pool(const struct hn_node *node, uint64_t page_kib
                         return &node->pools[i];
         return NULL;
 }
+
+void hn_node_set_free(struct hn_node *node, uint64_t measured_kib, uint64_t held_kib)
+{
+        uint64_t used_kib = node->memory_kib > measured_kib ? node->memory_kib - measured_kib : 0;
+
+        node->free_kib = measured_kib + (held_kib < used_kib ? held_kib : used_kib);
+}
+
+void hn_host_credit_pages(struct hn_host *host, unsigned os, uint64_t page_kib, uint64_t memory_kib)
+{
+        int at = hn_host_at(host, os);
+
+        for (size_t i = 0; at >= 0 && i < host->nodes[at].n_pools; i++) {
+                struct hn_pool *pool = &host->nodes[at].pools[i];
+                uint64_t taken = pool->total_pages - pool->free_pages, pages = memory_kib / pool->page_kib;
+
+                if (pool->page_kib == page_kib)
+                        pool->free_pages += pages < taken ? pages : taken;
+        }
+}

@@ -111,6 +111,16 @@ int hn_host_from_json(struct json_object *json, struct hn_host **ret);
  * The form is written down in src/model/state.h.  -EBADMSG. */
 int hn_host_apply_state(struct hn_host *host, struct json_object *state);
 
+/* What a state says is left on each node, by `at`, UINT64_MAX where it says nothing; the caller frees.  -EBADMSG. */
+int hn_host_state_free(const struct hn_host *host, struct json_object *state, uint64_t **ret);
+
+/* A node's free memory with what placed guests hold there, and no more than it has. */
+void hn_node_set_free(struct hn_node *node, uint64_t measured_kib, uint64_t held_kib);
+
+/* Counts huge pages that a guest has taken already as free: as many as that memory takes, and never more than the pool
+ * has. */
+void hn_host_credit_pages(struct hn_host *host, unsigned os, uint64_t page_kib, uint64_t memory_kib);
+
 void hn_host_free(struct hn_host *host);
 HN_DEFINE_CLEANUP(struct hn_host *, hn_host_free, hn_cleanup_host)
 #define HN_HOST HN_CLEANUP(hn_cleanup_host)

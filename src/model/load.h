@@ -13,7 +13,7 @@
 
 struct hn_node_load {
         unsigned node;      /* OS index */
-        double busy_cpus;   /* CPUs kept busy there by anything that has no placement: host, opted-out guests */
+        double busy_cpus;   /* CPUs kept busy there by anything that the ledger has not: host, guests unknown to it */
 };
 
 /* A guest that was measured.  Negative: this kernel does not tell. */

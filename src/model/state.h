@@ -10,11 +10,15 @@
  *     "guests": [ { "uuid": "…", "run_cpus": 1.5, "wait_cpus": 0.25, "trend_cpus": 0.1, "cpu_pressure": 0.2,
  *                   "memory_pressure": 0, "io_pressure": 0 } ] }
  *
+ * busy_cpus is what keeps CPUs busy there and is not in the ledger; guests in it have promises that stand for them.
  * free_kib is what is left to guests: free and cheaply reclaimable memory, and what guests with a placement hold
  * already (their promises stand for that).  A pool's free pages are those that no process has taken.
  * Guests are those that were measured: CPUs that they keep busy, that they wait for, by how much the two grow in a
  * minute; pressure is a share of the time.  A start does without them, and reads less where they are in another file.
  * All members but version are optional; what is not said is as on an idle host.
+ *
+ * It is written anew where something has changed by more than a little, so it may be old; store/published.h has what
+ * makes it count all the same.
  */
 #pragma once
 

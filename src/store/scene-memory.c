@@ -27,27 +27,9 @@ static bool runs(const struct hn_scene *scene, const struct hn_entry *entry)
         return entry->state == HN_ENTRY_STARTED && strcmp(entry->placement->uuid, scene->except_uuid) != 0;
 }
 
-/* Free is what is free and what is held, but no more than is there. */
-static void set_free(struct hn_node *node, const struct hn_credit *credit)
+static void set_free(struct hn_scene *scene, size_t at)
 {
-        uint64_t used_kib = hn_subtract(node->memory_kib, credit->measured_kib);
-
-        node->free_kib = credit->measured_kib + (credit->held_kib < used_kib ? credit->held_kib : used_kib);
-}
-
-void hn_scene_credit_pages(struct hn_scene *scene, unsigned node, uint64_t page_kib, uint64_t memory_kib)
-{
-        int at = hn_host_at(scene->host, node);
-
-        for (size_t i = 0; at >= 0 && i < scene->host->nodes[at].n_pools; i++) {
-                struct hn_pool *pool = &scene->host->nodes[at].pools[i];
-
-                if (pool->page_kib != page_kib)
-                        continue;
-                pool->free_pages = hn_add(pool->free_pages, memory_kib / page_kib);
-                if (pool->free_pages > pool->total_pages)
-                        pool->free_pages = pool->total_pages;
-        }
+        hn_node_set_free(&scene->host->nodes[at], scene->credits[at].measured_kib, scene->credits[at].held_kib);
 }
 
 static void credit_entry(struct hn_scene *scene, const struct hn_placement *placement)
@@ -58,10 +40,22 @@ static void credit_entry(struct hn_scene *scene, const struct hn_placement *plac
 
                 /* Huge pages are taken as a guest starts. */
                 if (promise->page_kib)
-                        hn_scene_credit_pages(scene, promise->node, promise->page_kib, promise->memory_kib);
+                        hn_host_credit_pages(scene->host, promise->node, promise->page_kib, promise->memory_kib);
                 else if (at >= 0 && scene->credits)
                         scene->credits[at].held_kib = hn_add(scene->credits[at].held_kib, promise->memory_kib);
         }
+}
+
+/* What was published has been looked up; but never is more there than by the kernel's figure of now. */
+static void take_published(struct hn_scene *scene, size_t at)
+{
+        struct hn_node *node = &scene->host->nodes[at];
+
+        if (!scene->published_kib || scene->published_kib[at] == UINT64_MAX)
+                return;
+        if (scene->published_kib[at] < node->free_kib)
+                node->free_kib = scene->published_kib[at];
+        scene->credits[at].exact = true;
 }
 
 int hn_scene_credit(struct hn_scene *scene, const struct hn_root *root)
@@ -81,8 +75,10 @@ int hn_scene_credit(struct hn_scene *scene, const struct hn_root *root)
         for (size_t i = 0; i < scene->n_entries; i++)
                 if (runs(scene, scene->entries[i]))
                         credit_entry(scene, scene->entries[i]->placement);
-        for (size_t at = 0; scene->credits && at < n; at++)
-                set_free(&scene->host->nodes[at], &scene->credits[at]);
+        for (size_t at = 0; scene->credits && at < n; at++) {
+                set_free(scene, at);
+                take_published(scene, at);
+        }
         return 0;
 }
 
@@ -159,7 +155,7 @@ static void look(struct hn_scene *scene)
                         continue;
                 credit->exact = true;
                 credit->wanted = false;
-                set_free(&scene->host->nodes[at], credit);
+                set_free(scene, at);
         }
 }
 
@@ -192,10 +188,29 @@ static bool tight(const struct hn_scene *scene, const struct hn_situation *situa
         return false;
 }
 
+/* Forgets what was published.  False: nothing was. */
+static bool forget_published(struct hn_scene *scene)
+{
+        if (!scene->credits || !scene->published_kib)
+                return false;
+        free(scene->published_kib);
+        scene->published_kib = NULL;
+        for (size_t at = 0; at < scene->host->n_nodes; at++) {
+                scene->credits[at].exact = false;
+                set_free(scene, at);
+        }
+        return true;
+}
+
+static bool on_one_node(const struct hn_decision *decision)
+{
+        return decision->verdict == HN_PLACED && hwloc_bitmap_weight(decision->placement->home) == 1;
+}
+
 int hn_scene_decide(struct hn_scene *scene, const struct hn_situation *situation, const struct hn_request *request,
                     struct hn_decision **ret)
 {
-        /* Ends: each round makes one node exact at least.  What was left or refused with memory taken for free
+        /* Ends: each round makes one node exact at least, but for one in which nothing is published any more.  What was left or refused with memory taken for free
          * would be so without. */
         for (unsigned round = 0;; round++) {
                 HN_DECISION struct hn_decision *decision = NULL;
@@ -204,8 +219,10 @@ int hn_scene_decide(struct hn_scene *scene, const struct hn_situation *situation
 
                 if (r < 0)
                         return r;
-                if (scene->credits && decision->verdict == HN_PLACED &&
-                    want(scene, decision->placement, round >= CHOICES)) {
+                if (!on_one_node(decision) && forget_published(scene))
+                        again = true;
+                else if (scene->credits && decision->verdict == HN_PLACED &&
+                         want(scene, decision->placement, round >= CHOICES)) {
                         look(scene);
                         again = tight(scene, situation, request, decision->placement);
                 }

@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "model/clock.h"
 #include "model/json.h"
 #include "model/state.h"
 #include "model/text.h"
 #include "store/config.h"
+#include "store/published.h"
 #include "store/scene-internal.h"
 
 #define STATE_LIMIT (8u << 20)
@@ -27,32 +27,18 @@ static int apply_state(struct hn_scene *scene, struct json_object *state)
         return r < 0 ? r : hn_load_from_state(state, &scene->load);
 }
 
-/* Was it written by this boot's daemon, lately? */
-static bool fresh(const struct hn_root *root, struct json_object *state)
-{
-        char boot_id[HN_UUID_LENGTH + 1];
-        const char *state_boot_id = NULL;
-        uint64_t version = 0, written_us = 0, now_us = hn_boottime_us();
-
-        return hn_json_get_u64(state, "version", HN_STATE_VERSION, &version) >= 0 && version == HN_STATE_VERSION &&
-               hn_json_get_u64(state, "written_us", UINT64_MAX, &written_us) >= 0 &&
-               hn_json_get_string(state, "boot_id", &state_boot_id) >= 0 &&
-               hn_boot_id(root, boot_id) >= 0 && strcasecmp(boot_id, state_boot_id) == 0 &&
-               written_us <= now_us && now_us - written_us <= HN_STATE_FRESH_US;
-}
-
-/* The daemon's state is a help, never a condition: what is wrong with it leaves it out. */
-static int read_published_state(struct hn_scene *scene, const struct hn_root *root)
+/* The daemon's state is a help, never a condition: what is wrong with it leaves it out.  Of the host it tells nothing
+ * that was not read just now, but how much of its memory guests hold. */
+static int read_published_state(struct hn_scene *scene, const struct hn_root *root, bool measured)
 {
         HN_JSON struct json_object *state = NULL;
-        HN_FREE char *text = NULL;
-        size_t length = 0;
+        int r = hn_published_read(root, &state);
 
-        if (hn_root_read(root, STATE_LIMIT, &text, &length, HN_STATE_PATH) < 0 ||
-            hn_json_parse(text, length, STATE_DEPTH, &state) < 0 || !fresh(root, state))
-                return 0;
-        scene->credited = true;
-        return apply_state(scene, state) == -ENOMEM ? -ENOMEM : 0;
+        if (r >= 0)
+                r = hn_load_from_state(state, &scene->load);
+        if (r >= 0 && !measured)
+                r = hn_host_state_free(scene->host, state, &scene->published_kib);
+        return r == -ENOMEM ? r : 0;
 }
 
 static int read_named_state(struct hn_scene *scene, const char *path)
@@ -99,9 +85,9 @@ int hn_scene_open(const struct hn_root *root, const struct hn_scene_source *sour
         if (source->state)
                 r = read_named_state(scene, source->state);
         else if (!source->host)
-                r = read_published_state(scene, root);
+                r = read_published_state(scene, root, source->measured);
         if (r < 0)
-                return fault(ret_fault, r, "reading the state", source->state ? source->state : HN_STATE_PATH);
+                return fault(ret_fault, r, "reading the state", source->state ? source->state : HN_PUBLISHED_PATH);
         scene->credited |= source->state || source->host;
         scene->situation = (struct hn_situation) {
                 .host = scene->host,
@@ -118,6 +104,7 @@ void hn_scene_free(struct hn_scene *scene)
                 return;
         hn_root_close(&scene->root);
         free(scene->credits);
+        free(scene->published_kib);
         hn_host_free(scene->host);
         hn_load_free(scene->load);
         hn_entries_free(scene->entries, scene->n_entries);

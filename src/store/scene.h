@@ -8,9 +8,6 @@
 #include "decide/decide.h"
 #include "store/ledger.h"
 
-#define HN_STATE_PATH "/run/homenode/state.json"
-#define HN_STATE_FRESH_US (30u * 1000000u) /* an older state is as good as none */
-
 struct hn_credit; /* what is counted to a node for guests that run there (scene-memory.c) */
 
 struct hn_scene {
@@ -26,6 +23,7 @@ struct hn_scene {
         size_t n_placements;
         struct hn_situation situation;          /* points at the above */
         bool credited;                          /* free memory came with what placed guests hold */
+        uint64_t *published_kib;                /* the same as published of late, by `at`; NULL: nothing was */
         char *faults;                           /* what was passed over in the configuration, NULL: nothing */
 };
 
@@ -34,6 +32,7 @@ struct hn_scene_source {
         const char *host;    /* --host: hwloc XML file or synthetic description; NULL: the host below the root */
         const char *state;   /* --state: a file; NULL: what the daemon published lately, if the host is the root's */
         bool with_pools;     /* huge page pools are wanted (they cost a read per node and size) */
+        bool measured;       /* free memory is to be looked up, whatever was published of it */
 };
 
 /* Host, configuration and load.  Errors are those of reading the host or a state that was named; *ret_fault
@@ -49,14 +48,11 @@ int hn_scene_open(const struct hn_root *root, const struct hn_scene_source *sour
 int hn_scene_add_ledger(struct hn_scene *scene, const struct hn_root *root, struct hn_ledger *ledger,
                         const char *except_uuid);
 
-/* Counts huge pages that a guest has taken already as free: as many as that memory takes, and never more than the pool
- * has.  Those of the ledger's guests are counted already. */
-void hn_scene_credit_pages(struct hn_scene *scene, unsigned node, uint64_t page_kib, uint64_t memory_kib);
-
 /* Decides (`situation` is the scene's, or one with fewer placements).  A file per guest tells what it really
  * holds, too much to read at every start: it is read for the guests on the chosen nodes only, and where that leaves
  * less than the headroom there, the decision is made again.  So memory that a running guest was promised and has
- * not touched yet is never given to another.  -ENOMEM. */
+ * not touched yet is never given to another.  What was published spares the reading, but is of some seconds ago: where
+ * by that no single node holds the domain, it is looked up all the same.  -ENOMEM. */
 int hn_scene_decide(struct hn_scene *scene, const struct hn_situation *situation, const struct hn_request *request,
                     struct hn_decision **ret);
 
