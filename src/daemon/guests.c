@@ -8,6 +8,7 @@ static void clear(struct hn_guest *guest)
         hn_entry_free(guest->entry);
         hn_request_free(guest->request);
         hn_guest_cgroup_free(guest->cgroup);
+        hn_guest_meter_clear(&guest->meter);
 }
 
 static void begin(struct hn_guest *guest, const char *uuid, int pid, uint64_t start_ticks)

@@ -6,6 +6,7 @@
 
 #include "act/cpuset.h"
 #include "daemon/contest.h"
+#include "model/load-guest.h"
 #include "store/ledger.h"
 
 struct hn_guest {
@@ -17,6 +18,7 @@ struct hn_guest {
                                          * bound by now (hn_entry_settle_bound) */
         struct hn_guest_cgroup *cgroup; /* NULL: not found */
         struct hn_contest contest;
+        struct hn_guest_meter meter;    /* of what it uses (daemon/meter.h) */
         uint64_t layout;                /* tells one set of thread groups from another; 0: to be looked at anew */
         unsigned stands_in;             /* the host (outlook.generation) on which its home was looked at; 0: none */
         bool tried;                     /* it was decided on, and left to libvirt where it is; till there is room */

@@ -121,32 +121,45 @@ double hn_guest_meter_busy(const struct hn_guest_meter *meter)
         return meter->run.n ? meter->run.level + meter->wait.level : -1;
 }
 
+/* Isolated CPUs of the node are not among those that its capacity counts. */
 static double share_on(hwloc_const_bitmap_t cpus, const struct hn_node *node)
 {
         unsigned n = 0, there = 0;
 
+        if (!cpus || !hwloc_bitmap_intersects(cpus, node->cpus))
+                return 0;
         HN_IDSET_FOREACH(cpu, cpus) {
                 n++;
-                there += hwloc_bitmap_isset(node->cpus, (unsigned) cpu) ||
-                         (node->isolated && hwloc_bitmap_isset(node->isolated, (unsigned) cpu));
+                there += hwloc_bitmap_isset(node->cpus, (unsigned) cpu) != 0;
         }
-        return n ? (double) there / n : 0;
+        return (double) there / n;
 }
 
-double hn_guest_meter_on_node(const struct hn_guest_meter *meter, const struct hn_placement *placement,
-                              const struct hn_node *node)
+static double promised_share(const struct hn_placement *placement, unsigned node)
 {
-        double sum = 0;
+        double all = 0;
 
-        for (size_t i = 0; i < meter->n_groups; i++) {
-                const struct hn_metered_group *group = &meter->groups[i];
-                hwloc_const_bitmap_t cpus = group->kind == HN_GROUP_VCPU ? hn_placement_vcpu(placement, group->number)
-                                                                         : placement->emulator_cpus;
+        for (size_t i = 0; i < placement->n_promises; i++)
+                all += placement->promises[i].vcpus_milli;
+        return all > 0 ? hn_placement_milli(placement, node) / all : 0;
+}
 
-                if (cpus && group->run.n)
-                        sum += group->run.level * share_on(cpus, node);
+double hn_usage_on_node(const struct hn_usage *from, const struct hn_usage *to, const struct hn_placement *placement,
+                        const struct hn_node *node)
+{
+        double sum_us = 0, share = placement->n_cells ? 0 : promised_share(placement, node->os);
+
+        for (size_t i = 0; i < to->n_groups; i++) {
+                const struct hn_usage_group *group = &to->groups[i], *before = from ? find_usage(from, group) : NULL;
+                uint64_t before_us = before ? before->cpu_us : 0;
+
+                if (placement->n_cells)
+                        share = share_on(group->kind == HN_GROUP_VCPU ? hn_placement_vcpu(placement, group->number)
+                                                                      : placement->emulator_cpus, node);
+                if (share > 0 && group->cpu_us > before_us)
+                        sum_us += share * (double) (group->cpu_us - before_us);
         }
-        return sum;
+        return sum_us;
 }
 
 static double told(const struct hn_gauge *gauge)

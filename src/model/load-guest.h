@@ -41,9 +41,10 @@ void hn_guest_meter_clear(struct hn_guest_meter *meter);
 /* CPUs that it uses and waits for; negative: two readings have not been made yet. */
 double hn_guest_meter_busy(const struct hn_guest_meter *meter);
 
-/* CPUs that it keeps busy on a node, where its threads run as the placement says. */
-double hn_guest_meter_on_node(const struct hn_guest_meter *meter, const struct hn_placement *placement,
-                              const struct hn_node *node);
+/* CPU time in µs between two readings (from NULL: all that there is) on those CPUs of a node that guests may use, where
+ * threads run as the placement says; a guest without cells runs where it was promised CPUs. */
+double hn_usage_on_node(const struct hn_usage *from, const struct hn_usage *to, const struct hn_placement *placement,
+                        const struct hn_node *node);
 
 /* What is published of it; false: two readings have not been made yet. */
 bool hn_guest_meter_load(const struct hn_guest_meter *meter, const char *uuid, struct hn_guest_load *ret);

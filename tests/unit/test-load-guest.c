@@ -119,21 +119,43 @@ static void counters_that_fall_count_as_nothing(void **state)
 }
 
 /* vCPUs 0-1 on node 2 with CPUs 4-5, the emulator on CPUs 5 and 6, of which the latter is node 3's. */
-static void load_is_told_by_node(void **state)
+static void usage_is_told_by_node(void **state)
 {
         static const struct host_plan plan = { .nodes = 4, .cores = 2, .threads = 1, .memory_kib = GIB };
-        HN_GUEST_METER struct hn_guest_meter meter = { 0 };
+        HN_USAGE struct hn_usage from = reading(1, 1, 2, 0), to = reading(2, 6, 12, 0);
         HN_PLACEMENT struct hn_placement *placement = placed_on(2);
         HN_HOST struct hn_host *host = host_of(&plan);
 
         (void) state;
         hwloc_bitmap_zero(placement->emulator_cpus);
         hwloc_bitmap_set_range(placement->emulator_cpus, 5, 6);
-        add(&meter, reading(2, 0, 0, 0), 50 * S);
-        add(&meter, reading(2, 5, 10, 0), 60 * S);
-        assert_true(near(hn_guest_meter_on_node(&meter, placement, &host->nodes[2]), 2.25));
-        assert_true(near(hn_guest_meter_on_node(&meter, placement, &host->nodes[3]), 0.25));
-        assert_true(near(hn_guest_meter_on_node(&meter, placement, &host->nodes[0]), 0));
+        /* 5 s of the emulator, 10 s of the one vCPU, and all 12 s of the other, which is new */
+        assert_true(near(hn_usage_on_node(&from, &to, placement, &host->nodes[2]), 24.5e6));
+        assert_true(near(hn_usage_on_node(&from, &to, placement, &host->nodes[3]), 2.5e6));
+        assert_true(near(hn_usage_on_node(&from, &to, placement, &host->nodes[0]), 0));
+        assert_true(near(hn_usage_on_node(NULL, &to, placement, &host->nodes[2]), 27e6));
+        /* counters that fell: another group of that name */
+        assert_true(near(hn_usage_on_node(&to, &from, placement, &host->nodes[2]), 0));
+        /* an isolated CPU counts to no capacity */
+        hwloc_bitmap_clr(host->nodes[2].cpus, 4);
+        assert_true(near(hn_usage_on_node(NULL, &to, placement, &host->nodes[2]), 15e6));
+}
+
+/* Only counted: 3 of its 4 vCPUs are taken to be on node 1. */
+static void usage_without_cells_is_told_by_promises(void **state)
+{
+        static const struct host_plan plan = { .nodes = 2, .cores = 2, .threads = 1, .memory_kib = GIB };
+        const struct hn_promise promises[] = { { .node = 0, .vcpus_milli = 1000 }, { .node = 1, .vcpus_milli = 3000 } };
+        HN_USAGE struct hn_usage to = reading(2, 4, 8, 0);
+        HN_PLACEMENT struct hn_placement *placement = hn_placement_new();
+        HN_HOST struct hn_host *host = host_of(&plan);
+
+        (void) state;
+        assert_true(near(hn_usage_on_node(NULL, &to, placement, &host->nodes[1]), 0));
+        for (size_t i = 0; i < 2; i++)
+                assert_int_equal(hn_placement_promise(placement, &promises[i]), 0);
+        assert_true(near(hn_usage_on_node(NULL, &to, placement, &host->nodes[1]), 15e6));
+        assert_true(near(hn_usage_on_node(NULL, &to, placement, &host->nodes[0]), 5e6));
 }
 
 int main(void)
@@ -144,7 +166,8 @@ int main(void)
                 cmocka_unit_test(waiting_that_is_not_told_counts_as_none),
                 cmocka_unit_test(vcpus_come_and_go),
                 cmocka_unit_test(counters_that_fall_count_as_nothing),
-                cmocka_unit_test(load_is_told_by_node),
+                cmocka_unit_test(usage_is_told_by_node),
+                cmocka_unit_test(usage_without_cells_is_told_by_promises),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
