@@ -119,8 +119,7 @@ static int add_guests(struct json_object *state, const struct hn_load *load)
         return r < 0 ? r : hn_json_add(state, "guests", HN_TAKE(guests));
 }
 
-int hn_load_to_state(const struct hn_host *host, const struct hn_load *load, const char *boot_id, uint64_t written_us,
-                     struct json_object **ret)
+static int begin(const char *boot_id, uint64_t written_us, struct json_object **ret)
 {
         HN_JSON struct json_object *state = json_object_new_object();
         int r = state ? add_u64(state, "version", HN_STATE_VERSION) : -ENOMEM;
@@ -129,6 +128,18 @@ int hn_load_to_state(const struct hn_host *host, const struct hn_load *load, con
                 r = hn_json_add(state, "boot_id", json_object_new_string(boot_id));
         if (r >= 0)
                 r = add_u64(state, "written_us", written_us);
+        if (r < 0)
+                return r;
+        *ret = HN_TAKE(state);
+        return 0;
+}
+
+int hn_load_to_state(const struct hn_host *host, const struct hn_load *load, const char *boot_id, uint64_t written_us,
+                     struct json_object **ret)
+{
+        HN_JSON struct json_object *state = NULL;
+        int r = begin(boot_id, written_us, &state);
+
         if (r >= 0)
                 r = hn_json_add(state, "isolated_cpus", hn_json_new_set(host->isolated));
         if (r >= 0)
@@ -137,6 +148,20 @@ int hn_load_to_state(const struct hn_host *host, const struct hn_load *load, con
                 r = hn_json_add(state, "allowed_cpus", hn_json_new_set(host->allowed_cpus));
         if (r >= 0)
                 r = add_nodes(state, host, load);
+        if (r >= 0)
+                r = add_guests(state, load);
+        if (r < 0)
+                return r;
+        *ret = HN_TAKE(state);
+        return 0;
+}
+
+int hn_load_guests_to_state(const struct hn_load *load, const char *boot_id, uint64_t written_us,
+                            struct json_object **ret)
+{
+        HN_JSON struct json_object *state = NULL;
+        int r = begin(boot_id, written_us, &state);
+
         if (r >= 0)
                 r = add_guests(state, load);
         if (r < 0)

@@ -44,6 +44,10 @@ const struct hn_guest_load *hn_load_guest(const struct hn_load *load, const char
 int hn_load_to_state(const struct hn_host *host, const struct hn_load *load, const char *boot_id, uint64_t written_us,
                      struct json_object **ret);
 
+/* The guests alone, in the same form.  -ENOMEM. */
+int hn_load_guests_to_state(const struct hn_load *load, const char *boot_id, uint64_t written_us,
+                            struct json_object **ret);
+
 /* Reads the load out of a published state; absent members: idle.  -EBADMSG. */
 int hn_load_from_state(struct json_object *state, struct hn_load **ret);
 void hn_load_free(struct hn_load *load);

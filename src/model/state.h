@@ -14,7 +14,8 @@
  * free_kib is what is left to guests: free and cheaply reclaimable memory, and what guests with a placement hold
  * already (their promises stand for that).  A pool's free pages are those that no process has taken.
  * Guests are those that were measured: CPUs that they keep busy, that they wait for, by how much the two grow in a
- * minute; pressure is a share of the time.  A start does without them, and reads less where they are in another file.
+ * minute; pressure is a share of the time.  A start does without them, and reads less: the daemon has them in a file of
+ * their own (guests.json, of the same form).
  * All members but version are optional; what is not said is as on an idle host.
  *
  * It is written anew where something has changed by more than a little, so it may be old; store/published.h has what
