@@ -85,16 +85,25 @@ static const struct hn_stand *find_victim(const struct hn_planner *planner, size
         return victim;
 }
 
+/* May the guest's memory come to lie there besides? */
+static bool is_other_home(const struct hn_planner *planner, const struct hn_stand *stand, size_t at)
+{
+        const struct hn_node *node = &planner->input->host->nodes[at];
+        hwloc_const_bitmap_t wished = stand->guest->request->wishes.nodes;
+
+        return node->role == HN_NODE_HOME && (!wished || hwloc_bitmap_isset(wished, node->os))
+               && !hwloc_bitmap_isset(stand->placement->memory_nodes, node->os);
+}
+
 /* The nearest of the homes with room, the emptier among equals. */
-static int find_outlet(const struct hn_planner *planner, const struct hn_stand *stand, size_t from)
+static int find_room(const struct hn_planner *planner, const struct hn_stand *stand, size_t from)
 {
         const double *slow = &planner->field->ground->slow[from * planner->field->n_nodes];
         const uint64_t *free_kib = planner->input->free_kib;
         int best = -1;
 
         for (size_t at = 0; at < planner->field->n_nodes; at++) {
-                if (hwloc_bitmap_isset(stand->placement->memory_nodes, planner->input->host->nodes[at].os)
-                    || !hn_planner_open(planner, stand, at) || !has_room(planner, at, 0))
+                if (!is_other_home(planner, stand, at) || !has_room(planner, at, 0))
                         continue;
                 if (best < 0 || slow[at] < slow[best]
                     || (!(slow[at] > slow[best]) && free_kib[at] > free_kib[best]))
@@ -103,12 +112,28 @@ static int find_outlet(const struct hn_planner *planner, const struct hn_stand *
         return best;
 }
 
+/* The last resort where all nodes are about to run short: the one that has most left, if that is a good deal more.
+ * Nobody is to be killed on a full node while another has memory. */
+static int find_last_resort(const struct hn_planner *planner, const struct hn_stand *stand, size_t from)
+{
+        const uint64_t *free_kib = planner->input->free_kib;
+        int best = -1;
+
+        for (size_t at = 0; at < planner->field->n_nodes; at++)
+                if (is_other_home(planner, stand, at) && free_kib[at] / 2 > free_kib[from]
+                    && (best < 0 || free_kib[at] > free_kib[best]))
+                        best = (int) at;
+        return best;
+}
+
 static bool look_wider(struct hn_planner *planner, size_t at)
 {
         size_t guest = 0;
         const struct hn_stand *stand = find_victim(planner, at, true, &guest);
-        int outlet = stand ? find_outlet(planner, stand, at) : -1;
+        int outlet = stand ? find_room(planner, stand, at) : -1;
 
+        if (stand && outlet < 0)
+                outlet = find_last_resort(planner, stand, at);
         if (outlet < 0)
                 return false;
         hn_planner_begin(planner, HN_MOVE_SPILL);

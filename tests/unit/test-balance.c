@@ -539,6 +539,24 @@ static void the_lowest_weight_spills_first(void **state)
         assert_set(moves.list[1].to->memory_nodes, "0");
 }
 
+/* No node has room, but nobody is killed on a full one while another has something. */
+static void a_full_node_spills_to_whatever_is_left(void **state)
+{
+        struct yard *yard = *state;
+        uint64_t free_kib[4] = { 64 * MIB, 100 * MIB, 200 * MIB, 500 * MIB };
+        HN_MOVES struct hn_moves moves = { 0 };
+
+        yard_add(yard, 1, 40 * GIB, "0", 0.1);
+        yard->input.free_kib = free_kib;
+        yard_balance(yard, &moves);
+        assert_move(&moves, HN_MOVE_SPILL, 0, "0");
+        assert_set(moves.list[0].to->memory_nodes, "0,3");
+        /* one that has hardly more is no help */
+        hn_moves_clear(&moves);
+        free_kib[2] = free_kib[3] = 127 * MIB;
+        assert_quiet(yard);
+}
+
 static void strict_memory_never_spills(void **state)
 {
         struct yard *yard = *state;
@@ -625,6 +643,7 @@ int main(void)
                 ON_TWO(guests_make_room_for_one_that_is_about_to_start),
                 ON_TWO(guests_make_room_for_one_that_may_not_span),
                 ON_FOUR(the_lowest_weight_spills_first),
+                ON_FOUR(a_full_node_spills_to_whatever_is_left),
                 ON_FOUR(strict_memory_never_spills),
                 ON_FOUR(a_bound_cell_leaves_a_node_that_is_short),
                 ON_FOUR(nodes_that_are_no_home_are_none),
