@@ -163,6 +163,16 @@ static int read_memory(const struct hn_root *root, struct hn_fact_node *node)
         return 0;
 }
 
+int hn_node_free_now(const struct hn_root *root, unsigned os, uint64_t *ret_kib)
+{
+        struct hn_fact_node node = { .os = os };
+        int r = read_memory(root, &node);
+
+        if (r >= 0)
+                *ret_kib = node.free_kib;
+        return r;
+}
+
 static int find_pools(const struct hn_root *root, struct hn_fact_node *node)
 {
         HN_CLOSEDIR DIR *dir = NULL;

@@ -85,6 +85,9 @@ struct hn_host {
         struct hn_facts *facts;    /* what it was made of (host-facts.h); NULL in a host made by hand */
 };
 
+/* Free and reclaimable memory of a node now, the cheap way.  -ENOENT and others. */
+int hn_node_free_now(const struct hn_root *root, unsigned os, uint64_t *ret_kib);
+
 /* The idle host that an hwloc XML file, or else an hwloc synthetic description ("node:4 core:8 pu:2"),
  * tells of.  -ENOENT, -EBADMSG (neither of the two, or a tree without nodes), -ENOMEM. */
 int hn_host_from_description(const char *file_or_synthetic, struct hn_host **ret);

@@ -11,7 +11,8 @@ enum hn_definition { HN_DEFINITION_AUTO, HN_DEFINITION_MINIMAL, HN_DEFINITION_NE
 
 /* When and how much guests are moved while they run (decide/balance.h). */
 struct hn_balance_policy {
-        unsigned period_seconds;       /* how often it is looked at: 10; 0: never */
+        bool off;                      /* guests stay where they are, unless a node runs short of memory */
+        unsigned period_seconds;       /* how often it is looked at: 10 */
         unsigned moves;                /* at most so many at once: 2 */
         unsigned threshold_percent;    /* the sum of all guests' slowdowns must fall by as much of one guest: 10 */
         unsigned payback_seconds;      /* a move is worth its cost where it pays back within: 300 */

@@ -95,43 +95,49 @@ static int parse_number(const char *text, uint64_t limit, uint64_t *ret)
         return 0;
 }
 
-static int set_mode(struct hn_policy *policy, const char *value)
+static void set_definition(struct hn_policy *policy, size_t word)
 {
-        static const char *const names[] = {
-                [HN_DEFINITION_AUTO] = "auto",
-                [HN_DEFINITION_MINIMAL] = "minimal",
-                [HN_DEFINITION_NEVER] = "never",
-        };
-
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-                if (strcmp(value, names[i]) == 0) {
-                        policy->definition = (enum hn_definition) i;
-                        return 0;
-                }
-        return -EINVAL;
+        policy->definition = (enum hn_definition) word;
 }
+
+static void set_balance(struct hn_policy *policy, size_t word)
+{
+        policy->balance.off = word == 1;
+}
+
+/* What is one of several words: a key of its own before any section, or "mode" in a section of that name. */
+static const struct mode {
+        const char *name;
+        const char *const words[4];
+        const char *wanted;
+        void (*set)(struct hn_policy *policy, size_t word);
+} modes[] = {
+        { "definition", { [HN_DEFINITION_AUTO] = "auto", [HN_DEFINITION_MINIMAL] = "minimal",
+                          [HN_DEFINITION_NEVER] = "never" }, "auto, minimal or never", set_definition },
+        { "balance", { "on", "off" }, "on or off", set_balance },
+};
 
 #define MIB (UINT64_C(1) << 10) /* in KiB: those are kept as uint64_t, all others as unsigned */
 
-/* The numbers: up to a limit, and what one of the unit is in that of the policy. */
+/* The numbers: from the least up to a limit, and what one of the unit is in that of the policy. */
 static const struct number {
         const char *section, *key;
         size_t at; /* in struct hn_policy */
-        uint64_t limit, unit;
+        uint64_t least, limit, unit;
 } numbers[] = {
-        { "placement", "smt_percent", offsetof(struct hn_policy, smt_percent), 100, 1 },
-        { "placement", "headroom_percent", offsetof(struct hn_policy, headroom_percent), 100, 1 },
-        { "placement", "reserve_percent", offsetof(struct hn_policy, reserve_percent), 100, 1 },
-        { "placement", "reserve_max_mib", offsetof(struct hn_policy, reserve_max_kib), UINT64_C(1) << 30, MIB },
-        { "placement", "overhead_first_mib", offsetof(struct hn_policy, overhead_first_kib), UINT64_C(1) << 20, MIB },
-        { "placement", "overhead_per_gib_mib", offsetof(struct hn_policy, overhead_per_gib_kib), UINT64_C(1) << 10,
+        { "placement", "smt_percent", offsetof(struct hn_policy, smt_percent), 0, 100, 1 },
+        { "placement", "headroom_percent", offsetof(struct hn_policy, headroom_percent), 0, 100, 1 },
+        { "placement", "reserve_percent", offsetof(struct hn_policy, reserve_percent), 0, 100, 1 },
+        { "placement", "reserve_max_mib", offsetof(struct hn_policy, reserve_max_kib), 0, UINT64_C(1) << 30, MIB },
+        { "placement", "overhead_first_mib", offsetof(struct hn_policy, overhead_first_kib), 0, UINT64_C(1) << 20, MIB },
+        { "placement", "overhead_per_gib_mib", offsetof(struct hn_policy, overhead_per_gib_kib), 0, UINT64_C(1) << 10,
           MIB },
-        { "balance", "period_seconds", offsetof(struct hn_policy, balance.period_seconds), 3600, 1 },
-        { "balance", "moves", offsetof(struct hn_policy, balance.moves), 16, 1 },
-        { "balance", "threshold_percent", offsetof(struct hn_policy, balance.threshold_percent), 1000, 1 },
-        { "balance", "payback_seconds", offsetof(struct hn_policy, balance.payback_seconds), 86400, 1 },
-        { "balance", "cooldown_seconds", offsetof(struct hn_policy, balance.cooldown_seconds), 86400, 1 },
-        { "daemon", "renew_seconds", offsetof(struct hn_policy, renew_seconds), 86400, 1 },
+        { "balance", "period_seconds", offsetof(struct hn_policy, balance.period_seconds), 1, 3600, 1 },
+        { "balance", "moves", offsetof(struct hn_policy, balance.moves), 0, 16, 1 },
+        { "balance", "threshold_percent", offsetof(struct hn_policy, balance.threshold_percent), 0, 1000, 1 },
+        { "balance", "payback_seconds", offsetof(struct hn_policy, balance.payback_seconds), 0, 86400, 1 },
+        { "balance", "cooldown_seconds", offsetof(struct hn_policy, balance.cooldown_seconds), 0, 86400, 1 },
+        { "daemon", "renew_seconds", offsetof(struct hn_policy, renew_seconds), 0, 86400, 1 },
 };
 
 static const struct number *find_number(const char *section, const char *key)
@@ -142,11 +148,27 @@ static const struct number *find_number(const char *section, const char *key)
         return NULL;
 }
 
-static bool is_mode(const char *section, const char *key)
+static const struct mode *find_mode(const char *section, const char *key)
 {
-        if (!section)
-                return strcmp(key, "definition") == 0;
-        return strcmp(section, "definition") == 0 && strcmp(key, "mode") == 0;
+        for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+                if (section ? strcmp(section, modes[i].name) == 0 && strcmp(key, "mode") == 0
+                            : strcmp(key, modes[i].name) == 0)
+                        return &modes[i];
+        return NULL;
+}
+
+static void set_mode(struct reading *reading, const char *section, const struct mode *mode, const char *key,
+                     const char *value)
+{
+        char what[64];
+
+        for (size_t i = 0; i < sizeof mode->words / sizeof *mode->words && mode->words[i]; i++)
+                if (strcmp(value, mode->words[i]) == 0) {
+                        mode->set(&reading->policy, i);
+                        return;
+                }
+        (void) snprintf(what, sizeof what, " is not %s", mode->wanted);
+        fault_key(reading, section, key, value, what);
 }
 
 static void set_number(struct reading *reading, const char *section, const struct number *number,
@@ -156,8 +178,9 @@ static void set_number(struct reading *reading, const char *section, const struc
         uint64_t n = 0;
         char what[64];
 
-        if (parse_number(value, number->limit, &n) < 0) {
-                (void) snprintf(what, sizeof what, " is not a number from 0 to %" PRIu64, number->limit);
+        if (parse_number(value, number->limit, &n) < 0 || n < number->least) {
+                (void) snprintf(what, sizeof what, " is not a number from %" PRIu64 " to %" PRIu64, number->least,
+                                number->limit);
                 fault_key(reading, section, number->key, value, what);
         } else if (number->unit == MIB)
                 *(uint64_t *) at = n * MIB;
@@ -169,9 +192,10 @@ static void set_number(struct reading *reading, const char *section, const struc
 static int read_key(struct reading *reading, econf_file *file, const char *section, const char *key)
 {
         const struct number *number = find_number(section, key);
+        const struct mode *mode = find_mode(section, key);
         HN_FREE char *text = NULL;
 
-        if (!number && !is_mode(section, key)) {
+        if (!number && !mode) {
                 fault_key(reading, section, key, NULL, "unknown");
                 return 0;
         }
@@ -181,8 +205,8 @@ static int read_key(struct reading *reading, econf_file *file, const char *secti
         const char *value = e == ECONF_SUCCESS && text ? text : "";
         if (number)
                 set_number(reading, section, number, value);
-        else if (set_mode(&reading->policy, value) < 0)
-                fault_key(reading, section, key, value, " is not auto, minimal or never");
+        else
+                set_mode(reading, section, mode, key, value);
         return 0;
 }
 

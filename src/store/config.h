@@ -10,8 +10,9 @@
  *   reserve_max_mib = 1024                   0-1073741824
  *   overhead_first_mib = 32                  0-1048576
  *   overhead_per_gib_mib = 8                 0-1024
+ *   balance = on | off                       before any section, or as "mode" in [balance]
  *   [balance]
- *   period_seconds = 10                      0-3600
+ *   period_seconds = 10                      1-3600
  *   moves = 2                                0-16
  *   threshold_percent = 10                   0-1000
  *   payback_seconds = 300                    0-86400

@@ -39,6 +39,7 @@ static void assert_defaults(const struct hn_policy *policy)
         assert_int_equal(policy->overhead_per_gib_kib, 8192);
         assert_int_equal(policy->definition, HN_DEFINITION_AUTO);
         assert_int_equal(policy->renew_seconds, 300);
+        assert_false(policy->balance.off);
         assert_int_equal(policy->balance.period_seconds, 10);
         assert_int_equal(policy->balance.moves, 2);
         assert_int_equal(policy->balance.threshold_percent, 10);
@@ -66,11 +67,12 @@ static void reads_every_key(void **state)
                              "smt_percent = 30\nheadroom_percent=0\nreserve_percent=100  # all\n"
                              "reserve_max_mib = 2048\noverhead_first_mib=0\n"
                              "  overhead_per_gib_mib = 16\n[daemon]\nrenew_seconds=86400\n"
-                             "[balance]\nperiod_seconds=0\nmoves=16\nthreshold_percent=7\n"
+                             "[balance]\nmode = off\nperiod_seconds=1\nmoves=16\nthreshold_percent=7\n"
                              "payback_seconds=20\ncooldown_seconds=30\n");
         struct hn_policy policy = load_without_faults(tree);
         assert_int_equal(policy.renew_seconds, 86400);
-        assert_int_equal(policy.balance.period_seconds, 0);
+        assert_true(policy.balance.off);
+        assert_int_equal(policy.balance.period_seconds, 1);
         assert_int_equal(policy.balance.moves, 16);
         assert_int_equal(policy.balance.threshold_percent, 7);
         assert_int_equal(policy.balance.payback_seconds, 20);
@@ -87,6 +89,11 @@ static void reads_every_key(void **state)
         policy = load_without_faults(tree);
         assert_int_equal(policy.definition, HN_DEFINITION_NEVER);
         assert_int_equal(policy.reserve_max_kib, UINT64_C(1) << 40);
+
+        tree_put(tree, MAIN, "balance = off\n");
+        assert_true(load_without_faults(tree).balance.off);
+        tree_put(tree, DROPIN("10-on.conf"), "balance = on\n");
+        assert_false(load_without_faults(tree).balance.off);
 }
 
 static void lays_dropins_over_it_by_name(void **state)
@@ -149,9 +156,16 @@ static void names_what_it_does_not_know(void **state)
         struct tree *tree = *state;
         HN_FREE char *faults = NULL;
 
+        tree_put(tree, MAIN, "[balance]\nmode = maybe\nperiod_seconds = 0\n");
+        struct hn_policy policy = load(tree, &faults);
+        assert_defaults(&policy);
+        assert_string_equal(faults, MAIN ": section \"balance\", key \"mode\": \"maybe\" is not on or off\n"
+                                    MAIN ": section \"balance\", key \"period_seconds\": \"0\" is not a number from 1 to 3600");
+        free(faults);
+        faults = NULL;
         tree_put(tree, MAIN, "smt_percent = 3\n[placement]\nsmt_percnet = 3\nmode = auto\n"
                              "[Placement]\nsmt_percent = 3\n[definition]\nmode = Auto\n");
-        struct hn_policy policy = load(tree, &faults);
+        policy = load(tree, &faults);
         assert_defaults(&policy);
         assert_string_equal(faults, MAIN ": key \"smt_percent\": unknown\n"
                             MAIN ": section \"placement\", key \"smt_percnet\": unknown\n"
