@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/gather.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "decide/shape.h"
+
+#define WANTED (sizeof ((struct hn_gathered *) NULL)->wanted / sizeof (struct hn_balance_wanted))
+
+/* Of a guest that is just being started no more is known than what it was promised. */
+static const struct hn_request nobody = { .id = -1 };
+
+void hn_gathered_clear(struct hn_gathered *gathered)
+{
+        for (size_t i = 0; i < gathered->n; i++) {
+                free(gathered->cells[i]);
+                hn_shape_free(gathered->shapes[i]);
+                free(gathered->resident[i]);
+        }
+        free(gathered->guests);
+        free(gathered->requests);
+        free(gathered->cells);
+        free(gathered->shapes);
+        free(gathered->resident);
+        hn_entries_free(gathered->entries, gathered->n_entries);
+        *gathered = (struct hn_gathered) { 0 };
+}
+
+/* ---- one guest */
+
+/* It runs with the cells that its XML has, or in one piece.  A binding of ours is no wish of the user's. */
+static int take_request(const struct hn_guest *guest, struct hn_request *ret, struct hn_request_cell **ret_cells)
+{
+        const struct hn_request *request = guest->request;
+        bool ours = false;
+
+        *ret = *request;
+        ret->wishes.vnuma = 0;
+        for (size_t i = 0; i < request->n_cells; i++)
+                ours |= request->cells[i].ours && request->cells[i].bound;
+        if (!ours)
+                return 0;
+        *ret_cells = calloc(request->n_cells, sizeof **ret_cells);
+        if (!*ret_cells)
+                return -ENOMEM;
+        memcpy(*ret_cells, request->cells, request->n_cells * sizeof **ret_cells);
+        for (size_t i = 0; i < request->n_cells; i++)
+                if ((*ret_cells)[i].ours)
+                        (*ret_cells)[i].bound = NULL;
+        ret->cells = *ret_cells;
+        return 0;
+}
+
+static int take_shape(const struct hn_gather_source *source, const struct hn_request *request, struct hn_shape **ret)
+{
+        HN_FREE char *note = NULL;
+
+        return hn_shape_new(source->reading->host, source->policy, request, ret, &note);
+}
+
+/* It runs wherever libvirt put it, for want of room for a home, or its home has gone. */
+static bool wants_home(const struct hn_guest *guest)
+{
+        const struct hn_entry *entry = guest->entry;
+
+        if (guest->request->wishes.off || guest->request->placement_auto || !guest->cgroup)
+                return false;
+        if (entry->managed)
+                return guest->nowhere_told;
+        return guest->tried && !(entry->reason && (strcmp(entry->reason, HN_REASON_GIVEN_BACK) == 0 ||
+                                                   strcmp(entry->reason, HN_REASON_OPTED_OUT) == 0));
+}
+
+/* Being started or looked at anew, moved, or fought about with somebody else. */
+static bool is_held(const struct hn_gather_source *source, const struct hn_guest *guest)
+{
+        return guest->entry->state != HN_ENTRY_STARTED || !guest->cgroup || guest->contest.told ||
+               guest->stands_in != source->generation || source->moves(source->data, guest->uuid) ||
+               (!source->urgent && hn_guest_meter_busy(&guest->meter) < 0);
+}
+
+static int add_guest(const struct hn_gather_source *source, const struct hn_guest *guest, struct hn_gathered *gathered)
+{
+        struct hn_balance_guest *to = &gathered->guests[gathered->input.n_guests];
+        struct hn_balance_input *input = &gathered->input;
+        size_t i = gathered->n++;
+        struct hn_request *request = &gathered->requests[i];
+        bool wanted = wants_home(guest) && input->n_wanted < WANTED;
+        int r = take_request(guest, request, &gathered->cells[i]);
+
+        if (r >= 0 && (guest->entry->managed || wanted))
+                r = take_shape(source, request, &gathered->shapes[i]);
+        if (r >= 0)
+                r = hn_meter_resident(guest, source->reading->host, &gathered->resident[i]);
+        if (r < 0)
+                return r;
+        if (wanted) {
+                gathered->wanted[input->n_wanted++] = (struct hn_balance_wanted) { request, gathered->shapes[i] };
+                return 0;
+        }
+        *to = (struct hn_balance_guest) {
+                .request = request, .shape = guest->entry->managed ? gathered->shapes[i] : NULL,
+                .placement = guest->entry->placement, .busy_cpus = hn_guest_meter_busy(&guest->meter),
+                .resident_kib = gathered->resident[i], .held = is_held(source, guest),
+        };
+        input->n_guests++;
+        return 0;
+}
+
+/* ---- all of them */
+
+static bool is_known(const struct hn_guests *guests, const char *uuid)
+{
+        const struct hn_guest *guest = hn_guests_find(guests, uuid);
+
+        return guest && guest->entry && guest->request;
+}
+
+/* What is promised is not to be given away, whoever it was promised to. */
+static int add_others(const struct hn_gather_source *source, struct hn_gathered *gathered)
+{
+        for (size_t i = 0; i < gathered->n_entries; i++) {
+                const struct hn_placement *placement = gathered->entries[i]->placement;
+
+                if (!is_known(source->guests, placement->uuid))
+                        gathered->guests[gathered->input.n_guests++] = (struct hn_balance_guest) {
+                                .request = &nobody, .placement = placement, .busy_cpus = -1, .held = true,
+                        };
+        }
+        return 0;
+}
+
+static int begin(const struct hn_gather_source *source, struct hn_gathered *gathered)
+{
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+        size_t n = source->guests->n;
+        int r = hn_ledger_open(source->root, NULL, &ledger);
+
+        if (r >= 0)
+                r = hn_ledger_load(ledger, &gathered->entries, &gathered->n_entries);
+        if (r < 0)
+                return r;
+        gathered->guests = calloc(n + gathered->n_entries + 1, sizeof *gathered->guests);
+        gathered->requests = calloc(n + 1, sizeof *gathered->requests);
+        gathered->cells = calloc(n + 1, sizeof *gathered->cells);
+        gathered->shapes = calloc(n + 1, sizeof *gathered->shapes);
+        gathered->resident = calloc(n + 1, sizeof *gathered->resident);
+        return gathered->guests && gathered->requests && gathered->cells && gathered->shapes && gathered->resident
+                       ? 0 : -ENOMEM;
+}
+
+int hn_gather(const struct hn_gather_source *source, struct hn_gathered *ret)
+{
+        HN_GATHERED struct hn_gathered gathered = { 0 };
+        int r = begin(source, &gathered);
+
+        for (size_t i = 0; r >= 0 && i < source->guests->n; i++)
+                if (source->guests->list[i]->entry && source->guests->list[i]->request)
+                        r = add_guest(source, source->guests->list[i], &gathered);
+        if (r >= 0)
+                r = add_others(source, &gathered);
+        if (r < 0)
+                return r;
+        hn_reading_credit_pages(source->reading, source->guests);
+        *ret = gathered;
+        gathered = (struct hn_gathered) { 0 };
+        ret->input.host = source->reading->host;
+        ret->input.load = source->reading->load;
+        ret->input.free_kib = source->reading->free_kib;
+        ret->input.policy = source->policy;
+        ret->input.past = source->past;
+        ret->input.guests = ret->guests;
+        ret->input.wanted = ret->wanted;
+        ret->input.copy_kib_per_second = source->copy_kib_per_second;
+        ret->input.now_us = source->now_us;
+        return 0;
+}
