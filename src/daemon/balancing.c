@@ -125,7 +125,7 @@ static int begin_group(struct hn_balancing *balancing, const struct hn_move *mov
         int r;
 
         for (size_t i = 0; i < n; i++) {
-                const char *why = door->occupied(door->data, moves[i].to->uuid);
+                const char *why = moves[i].kind == HN_MOVE_SPILL ? NULL : door->occupied(door->data, moves[i].to->uuid);
 
                 if (why) {
                         refuse(balancing, moves, n, -EAGAIN, why);
@@ -203,9 +203,9 @@ void hn_balancing_turn(struct hn_balancing *balancing)
 
         if (r >= 0)
                 r = hn_guard_set(&balancing->guard, &balancing->policy, &reading, now_us);
-        if (r >= 0)
+        if (r >= 0 && reading.measured)
                 r = hn_publish(balancing->publisher, &reading);
-        if (r >= 0 && !balancing->policy.balance.off)
+        if (r >= 0 && reading.measured && balancing->door.begin && !balancing->policy.balance.off)
                 r = decide(balancing, &reading, false);
         if (r < 0)
                 tell_failure(balancing, r);
@@ -230,7 +230,7 @@ unsigned hn_balancing_watch(struct hn_balancing *balancing)
         uint64_t now_us = now(balancing);
         enum hn_guard_level level = hn_guard_look(&balancing->guard, balancing->keeper->root, now_us);
 
-        if (level == HN_GUARD_SHORT && now_us >= balancing->spill_us)
+        if (level == HN_GUARD_SHORT && balancing->door.begin && now_us >= balancing->spill_us)
                 spill(balancing, now_us);
         return hn_guard_wait_ms(level == HN_GUARD_SHORT && now_us < balancing->spill_us ? HN_GUARD_NEAR : level);
 }

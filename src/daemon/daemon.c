@@ -129,10 +129,11 @@ static void on_signal(void *data, enum hn_signal signal)
                 hn_loop_stop(daemon->loop);
                 return;
         }
-        /* Configuration is read at each decision: looking again is all that reloading takes. */
+        /* Configuration is read at each decision but for balancing: looking again is all that reloading takes. */
         (void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long) hn_monotonic_us());
         load_policy(&daemon->root, true, &policy);
         hn_connection_mark_all(daemon->connection);
+        hn_rounds_configure(daemon->rounds, &policy);
         renew(daemon);
         (void) sd_notify(0, "READY=1");
 }
@@ -159,6 +160,8 @@ int hn_daemon_open(struct hn_daemon *ret)
         if (r >= 0)
                 r = hn_keeping_new(&ret->io, ret->work, ret->connection, &ret->keeping);
         if (r >= 0)
+                r = hn_rounds_new(hn_keeping_keeper(ret->keeping), ret->connection, &policy, &ret->rounds);
+        if (r >= 0)
                 r = open_definitions(ret);
         if (r >= 0)
                 r = hn_timer_new(shed, NULL, &ret->shedding);
@@ -172,6 +175,7 @@ void hn_daemon_close(struct hn_daemon *daemon)
         hn_timer_free(daemon->shedding);
         hn_timer_free(daemon->renewal);
         hn_definitions_free(daemon->definitions);
+        hn_rounds_free(daemon->rounds);
         hn_keeping_free(daemon->keeping);
         hn_connection_free(daemon->connection);
         hn_work_free(daemon->work);

@@ -8,6 +8,7 @@
 #include "daemon/connection.h"
 #include "daemon/define.h"
 #include "daemon/keeping.h"
+#include "daemon/rounds.h"
 #include "model/root.h"
 
 struct hn_daemon {
@@ -20,6 +21,7 @@ struct hn_daemon {
         struct hn_timer *renewal; /* of nodes in definitions */
         struct hn_timer *shedding; /* of what only starting took */
         struct hn_keeping *keeping;
+        struct hn_rounds *rounds;
 };
 
 /* Everything up to connecting; says in the journal what the host lacks. */

@@ -150,6 +150,11 @@ int hn_keeping_new(const struct hn_cgroup_io *io, struct hn_work *work, struct h
         return 0;
 }
 
+struct hn_keeper *hn_keeping_keeper(const struct hn_keeping *keeping)
+{
+        return keeping->keeper;
+}
+
 void hn_keeping_free(struct hn_keeping *keeping)
 {
         if (!keeping)

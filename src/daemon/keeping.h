@@ -21,3 +21,6 @@ struct hn_mover *hn_keeping_mover(const struct hn_keeping *keeping);
 
 HN_DEFINE_CLEANUP(struct hn_keeping *, hn_keeping_free, hn_cleanup_keeping)
 #define HN_KEEPING HN_CLEANUP(hn_cleanup_keeping)
+
+/* Its keeper, which ends with it. */
+struct hn_keeper *hn_keeping_keeper(const struct hn_keeping *keeping);

@@ -91,9 +91,9 @@ static bool is_new(const struct reading *r, const struct hn_guest *guest)
         return r->meter->last_us && age_us < r->now_us - r->meter->last_us;
 }
 
-static void add_used(struct reading *r, const struct hn_guest *guest, const struct hn_usage *usage)
+static void add_used(struct reading *r, const struct hn_guest *guest, const struct hn_guest_usage *usage)
 {
-        const struct hn_usage *from = guest->meter.started ? &guest->meter.last : NULL;
+        const struct hn_guest_usage *from = guest->meter.started ? &guest->meter.last : NULL;
 
         if (!from && !is_new(r, guest))
                 return;
@@ -102,7 +102,7 @@ static void add_used(struct reading *r, const struct hn_guest *guest, const stru
 }
 
 /* No promise stands for more than was promised; a guest that does not tell is taken to hold it all. */
-static void add_held(struct reading *r, const struct hn_guest *guest, const struct hn_usage *usage)
+static void add_held(struct reading *r, const struct hn_guest *guest, const struct hn_guest_usage *usage)
 {
         const struct hn_placement *placement = guest->entry->placement;
 
@@ -118,7 +118,7 @@ static void add_held(struct reading *r, const struct hn_guest *guest, const stru
 
 static int read_guest(struct reading *r, struct hn_guest *guest)
 {
-        HN_USAGE struct hn_usage usage = { 0 };
+        HN_USAGE struct hn_guest_usage usage = { 0 };
         int error;
 
         if (!guest->cgroup || !guest->request)
@@ -236,6 +236,7 @@ int hn_meter_read(struct hn_meter *meter, const struct hn_guests *guests, uint64
                 error = add_guest_load(to.load, guests->list[i]);
         if (error < 0)
                 return error;
+        to.measured = meter->last_us != 0;
         remember(&r);
         *ret = to;
         to = (struct hn_reading) { 0 };

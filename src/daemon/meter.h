@@ -12,7 +12,8 @@
 struct hn_reading {
         struct hn_host *host; /* as it is now, pools too; free memory with what guests hold of their promises */
         uint64_t *free_kib;   /* by `at`: free and reclaimable by the kernel's figures */
-        struct hn_load *load; /* smoothed; idle until there are two readings */
+        struct hn_load *load; /* smoothed … */
+        bool measured;        /* … but of the first reading, which tells no load */
 };
 
 void hn_reading_clear(struct hn_reading *reading);

@@ -28,7 +28,7 @@ static void add_rise(const struct span *span, uint64_t from, uint64_t to, struct
                 hn_gauge_add(gauge, value, span->now_us, span->window_us);
 }
 
-static const struct hn_usage_group *find_usage(const struct hn_usage *usage, const struct hn_usage_group *like)
+static const struct hn_usage_group *find_usage(const struct hn_guest_usage *usage, const struct hn_usage_group *like)
 {
         for (size_t i = 0; i < usage->n_groups; i++)
                 if (usage->groups[i].kind == like->kind && usage->groups[i].number == like->number)
@@ -45,7 +45,7 @@ static struct hn_metered_group find_metered(const struct hn_guest_meter *meter, 
 }
 
 /* Gauges of the groups that are there now; those that are new begin with their second reading. */
-static void add_groups(const struct span *span, const struct hn_guest_meter *meter, const struct hn_usage *usage,
+static void add_groups(const struct span *span, const struct hn_guest_meter *meter, const struct hn_guest_usage *usage,
                        struct hn_metered_group *groups, double *ret_run, double *ret_wait)
 {
         *ret_run = 0;
@@ -67,7 +67,7 @@ static void add_groups(const struct span *span, const struct hn_guest_meter *met
         }
 }
 
-static int measure(struct hn_guest_meter *meter, const struct hn_usage *usage, const struct span *span)
+static int measure(struct hn_guest_meter *meter, const struct hn_guest_usage *usage, const struct span *span)
 {
         struct hn_metered_group *groups = calloc(usage->n_groups + 1, sizeof *groups);
         double run, wait;
@@ -87,7 +87,8 @@ static int measure(struct hn_guest_meter *meter, const struct hn_usage *usage, c
         return 0;
 }
 
-int hn_guest_meter_add(struct hn_guest_meter *meter, struct hn_usage *usage, uint64_t now_us, uint64_t window_us)
+int hn_guest_meter_add(struct hn_guest_meter *meter, struct hn_guest_usage *usage, uint64_t now_us,
+                       uint64_t window_us)
 {
         struct span span = { .now_us = now_us, .window_us = window_us };
         int r = 0;
@@ -103,7 +104,7 @@ int hn_guest_meter_add(struct hn_guest_meter *meter, struct hn_usage *usage, uin
                 return r;
         hn_usage_clear(&meter->last);
         meter->last = *usage;
-        *usage = (struct hn_usage) { 0 };
+        *usage = (struct hn_guest_usage) { 0 };
         meter->last_us = now_us;
         meter->started = true;
         return 0;
@@ -144,8 +145,8 @@ static double promised_share(const struct hn_placement *placement, unsigned node
         return all > 0 ? hn_placement_milli(placement, node) / all : 0;
 }
 
-double hn_usage_on_node(const struct hn_usage *from, const struct hn_usage *to, const struct hn_placement *placement,
-                        const struct hn_node *node)
+double hn_usage_on_node(const struct hn_guest_usage *from, const struct hn_guest_usage *to,
+                        const struct hn_placement *placement, const struct hn_node *node)
 {
         double sum_us = 0, share = placement->n_cells ? 0 : promised_share(placement, node->os);
 

@@ -96,7 +96,7 @@ static int compare(const void *a, const void *b)
         return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static int read_groups(const struct hn_root *root, const char *threads, struct hn_usage *usage)
+static int read_groups(const struct hn_root *root, const char *threads, struct hn_guest_usage *usage)
 {
         HN_CLOSEDIR DIR *dir = NULL;
         struct dirent *entry;
@@ -124,7 +124,8 @@ static int read_groups(const struct hn_root *root, const char *threads, struct h
         return 0;
 }
 
-static int read_resident(const struct hn_root *root, const char *scope, uint64_t page_kib, struct hn_usage *usage)
+static int read_resident(const struct hn_root *root, const char *scope, uint64_t page_kib,
+                         struct hn_guest_usage *usage)
 {
         int r = hn_resident_read(root, scope, &usage->resident);
 
@@ -140,9 +141,9 @@ static int read_resident(const struct hn_root *root, const char *scope, uint64_t
 }
 
 int hn_usage_read(const struct hn_root *root, const char *scope, const char *threads, uint64_t page_kib,
-                  struct hn_usage *ret)
+                  struct hn_guest_usage *ret)
 {
-        HN_USAGE struct hn_usage usage = { 0 };
+        HN_USAGE struct hn_guest_usage usage = { 0 };
         int r = read_groups(root, threads, &usage);
 
         if (r >= 0)
@@ -153,13 +154,13 @@ int hn_usage_read(const struct hn_root *root, const char *scope, const char *thr
         usage.memory_pressure_us = hn_pressure_us(root, scope, "memory.pressure");
         usage.io_pressure_us = hn_pressure_us(root, scope, "io.pressure");
         *ret = usage;
-        usage = (struct hn_usage) { 0 };
+        usage = (struct hn_guest_usage) { 0 };
         return 0;
 }
 
-void hn_usage_clear(struct hn_usage *usage)
+void hn_usage_clear(struct hn_guest_usage *usage)
 {
         free(usage->groups);
         hn_resident_clear(&usage->resident);
-        *usage = (struct hn_usage) { 0 };
+        *usage = (struct hn_guest_usage) { 0 };
 }

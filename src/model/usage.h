@@ -20,7 +20,7 @@ struct hn_usage_group {
         uint64_t pressure_us; /* some of it could have run (cpu.pressure) */
 };
 
-struct hn_usage {
+struct hn_guest_usage {
         struct hn_usage_group *groups; /* emulator, vCPUs, iothreads, by number */
         size_t n_groups;
         uint64_t cpu_pressure_us, memory_pressure_us, io_pressure_us; /* of the whole guest: some of it waited */
@@ -32,9 +32,9 @@ struct hn_usage {
  * pages that the guest may have, 0: none.  Groups that go while we read are left out.  -ENOENT and others: the level of
  * threads is not there; -ENOMEM. */
 int hn_usage_read(const struct hn_root *root, const char *scope, const char *threads, uint64_t page_kib,
-                  struct hn_usage *ret);
+                  struct hn_guest_usage *ret);
 
-void hn_usage_clear(struct hn_usage *usage);
+void hn_usage_clear(struct hn_guest_usage *usage);
 #define HN_USAGE HN_CLEANUP(hn_usage_clear)
 
 /* The total of the line "some" of a pressure file; HN_USAGE_UNKNOWN: the kernel has none, or it is turned off. */

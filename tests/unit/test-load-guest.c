@@ -13,9 +13,9 @@
 #define UUID_X "0a1b2c3d-4e5f-4a6b-8c7d-0000000000aa"
 
 /* An emulator and n vCPUs with these counters in seconds. */
-static struct hn_usage reading(unsigned n, double emulator_s, double vcpu_s, double wait_s)
+static struct hn_guest_usage reading(unsigned n, double emulator_s, double vcpu_s, double wait_s)
 {
-        struct hn_usage usage = { .n_groups = n + 1, .groups = calloc(n + 1, sizeof *usage.groups),
+        struct hn_guest_usage usage = { .n_groups = n + 1, .groups = calloc(n + 1, sizeof *usage.groups),
                                   .cpu_pressure_us = wait_s < 0 ? HN_USAGE_UNKNOWN : (uint64_t) (wait_s * 1e6),
                                   .memory_pressure_us = HN_USAGE_UNKNOWN, .io_pressure_us = HN_USAGE_UNKNOWN };
 
@@ -31,7 +31,7 @@ static struct hn_usage reading(unsigned n, double emulator_s, double vcpu_s, dou
         return usage;
 }
 
-static void add(struct hn_guest_meter *meter, struct hn_usage usage, uint64_t now_us)
+static void add(struct hn_guest_meter *meter, struct hn_guest_usage usage, uint64_t now_us)
 {
         assert_int_equal(hn_guest_meter_add(meter, &usage, now_us, 0), 0);
         assert_null(usage.groups);
@@ -122,7 +122,7 @@ static void counters_that_fall_count_as_nothing(void **state)
 static void usage_is_told_by_node(void **state)
 {
         static const struct host_plan plan = { .nodes = 4, .cores = 2, .threads = 1, .memory_kib = GIB };
-        HN_USAGE struct hn_usage from = reading(1, 1, 2, 0), to = reading(2, 6, 12, 0);
+        HN_USAGE struct hn_guest_usage from = reading(1, 1, 2, 0), to = reading(2, 6, 12, 0);
         HN_PLACEMENT struct hn_placement *placement = placed_on(2);
         HN_HOST struct hn_host *host = host_of(&plan);
 
@@ -146,7 +146,7 @@ static void usage_without_cells_is_told_by_promises(void **state)
 {
         static const struct host_plan plan = { .nodes = 2, .cores = 2, .threads = 1, .memory_kib = GIB };
         const struct hn_promise promises[] = { { .node = 0, .vcpus_milli = 1000 }, { .node = 1, .vcpus_milli = 3000 } };
-        HN_USAGE struct hn_usage to = reading(2, 4, 8, 0);
+        HN_USAGE struct hn_guest_usage to = reading(2, 4, 8, 0);
         HN_PLACEMENT struct hn_placement *placement = hn_placement_new();
         HN_HOST struct hn_host *host = host_of(&plan);
 

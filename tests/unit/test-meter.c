@@ -69,7 +69,9 @@ static struct hn_reading read_at(struct kept *kept, struct hn_meter *meter, uint
 
 static void pass_over(struct kept *kept, struct hn_meter *meter, uint64_t now_s)
 {
-        HN_READING struct hn_reading reading = read_at(kept, meter, now_s);
+        struct hn_reading reading = read_at(kept, meter, now_s);
+
+        hn_reading_clear(&reading);
 }
 
 static struct hn_meter *begin(struct kept *kept)

@@ -44,7 +44,7 @@ static void put_guest(struct tree *tree)
 
 static void all_groups_are_read(void **state)
 {
-        HN_USAGE struct hn_usage usage = { 0 };
+        HN_USAGE struct hn_guest_usage usage = { 0 };
         struct tree *tree = *state;
 
         put_guest(tree);
@@ -69,7 +69,7 @@ static void all_groups_are_read(void **state)
 
 static void what_the_kernel_does_not_tell_is_unknown(void **state)
 {
-        HN_USAGE struct hn_usage usage = { 0 };
+        HN_USAGE struct hn_guest_usage usage = { 0 };
         struct tree *tree = *state;
 
         put_group(tree, "vcpu0", "5", "7\n", NULL);
@@ -85,7 +85,7 @@ static void what_the_kernel_does_not_tell_is_unknown(void **state)
 static void huge_pages_count_or_nothing_does(void **state)
 {
         struct tree *tree = *state;
-        HN_USAGE struct hn_usage usage = { 0 }, told = { 0 };
+        HN_USAGE struct hn_guest_usage usage = { 0 }, told = { 0 };
 
         put_guest(tree);
         assert_int_equal(hn_usage_read(&tree->root, SCOPE, THREADS, 2048, &usage), 0);
@@ -100,7 +100,7 @@ static void odd_files_are_passed_over(void **state)
 {
         static const char *const pressures[] = { "", "some", "some total=", "some total=x", "full total=3",
                                                  "some avg10=0\nfull total=3", "some total=99999999999999999999" };
-        HN_USAGE struct hn_usage usage = { 0 };
+        HN_USAGE struct hn_guest_usage usage = { 0 };
         struct tree *tree = *state;
 
         put_group(tree, "vcpu0", "", "1\n", "1");
@@ -122,7 +122,7 @@ static void odd_files_are_passed_over(void **state)
 
 static void a_guest_that_is_gone_is_told_so(void **state)
 {
-        struct hn_usage usage;
+        struct hn_guest_usage usage;
         struct tree *tree = *state;
 
         assert_int_equal(hn_usage_read(&tree->root, SCOPE, THREADS, 0, &usage), -ENOENT);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/rounds.h"
+
+#include <errno.h>
+
+#include "daemon/balancing.h"
+#include "daemon/loop.h"
+#include "model/clock.h"
+
+struct hn_rounds {
+        struct hn_connection *connection;
+        struct hn_balancing *balancing;
+        struct hn_timer *period, *guard;
+        unsigned period_ms;
+};
+
+static uint64_t now_us(void *data)
+{
+        (void) data;
+        return hn_monotonic_us();
+}
+
+/* ---- libvirt's jobs */
+
+static bool paused_for_a_job(int reason)
+{
+        switch (reason) {
+        case VIR_DOMAIN_PAUSED_MIGRATION:
+        case VIR_DOMAIN_PAUSED_SAVE:
+        case VIR_DOMAIN_PAUSED_DUMP:
+        case VIR_DOMAIN_PAUSED_FROM_SNAPSHOT:
+        case VIR_DOMAIN_PAUSED_SNAPSHOT:
+        case VIR_DOMAIN_PAUSED_STARTING_UP:
+        case VIR_DOMAIN_PAUSED_POSTCOPY:
+        case VIR_DOMAIN_PAUSED_POSTCOPY_FAILED:
+                return true;
+        default:
+                return false;
+        }
+}
+
+/* Memory that is being sent away, or read in, is not moved besides. */
+static const char *occupied(void *data, const char *uuid)
+{
+        const struct hn_rounds *rounds = data;
+        bool gone = false;
+        HN_VIRDOMAIN virDomainPtr domain = hn_connection_domain(rounds->connection, uuid, &gone);
+        virDomainJobInfo job = { 0 };
+        int state = 0, reason = 0;
+
+        if (!domain || virDomainGetState(domain, &state, &reason, 0) < 0)
+                return "libvirt does not tell what it does with it";
+        if (state == VIR_DOMAIN_PAUSED && paused_for_a_job(reason))
+                return "it is being migrated, saved or restored";
+        if (virDomainGetJobInfo(domain, &job) >= 0 && job.type != VIR_DOMAIN_JOB_NONE &&
+            job.type != VIR_DOMAIN_JOB_COMPLETED)
+                return "libvirt has a job for it: it is being migrated, saved or dumped";
+        return NULL;
+}
+
+/* ---- when */
+
+static void on_guard(void *data)
+{
+        struct hn_rounds *rounds = data;
+        unsigned wait_ms = hn_balancing_watch(rounds->balancing);
+
+        if (wait_ms)
+                hn_timer_once(rounds->guard, wait_ms);
+}
+
+static void on_period(void *data)
+{
+        struct hn_rounds *rounds = data;
+
+        hn_balancing_turn(rounds->balancing);
+        hn_timer_once(rounds->period, rounds->period_ms);
+        on_guard(rounds);
+}
+
+void hn_rounds_configure(struct hn_rounds *rounds, const struct hn_policy *policy)
+{
+        hn_balancing_configure(rounds->balancing, policy);
+        rounds->period_ms = policy->balance.period_seconds * 1000;
+        hn_timer_once(rounds->period, rounds->period_ms);
+}
+
+int hn_rounds_new(struct hn_keeper *keeper, struct hn_connection *connection, const struct hn_policy *policy,
+                  struct hn_rounds **ret)
+{
+        HN_ROUNDS struct hn_rounds *rounds = calloc(1, sizeof *rounds);
+        const struct hn_balancing_door door = { .data = rounds, .now_us = now_us, .occupied = occupied };
+        int r;
+
+        if (!rounds)
+                return -ENOMEM;
+        rounds->connection = connection;
+        r = hn_balancing_new(keeper, &door, &rounds->balancing);
+        if (r >= 0)
+                r = hn_timer_new(on_period, rounds, &rounds->period);
+        if (r >= 0)
+                r = hn_timer_new(on_guard, rounds, &rounds->guard);
+        if (r < 0)
+                return r;
+        hn_rounds_configure(rounds, policy);
+        hn_timer_once(rounds->period, 0);
+        *ret = HN_TAKE(rounds);
+        return 0;
+}
+
+void hn_rounds_free(struct hn_rounds *rounds)
+{
+        if (!rounds)
+                return;
+        hn_timer_free(rounds->period);
+        hn_timer_free(rounds->guard);
+        hn_balancing_free(rounds->balancing);
+        free(rounds);
+}
