@@ -69,12 +69,6 @@ static uint64_t now(const struct hn_balancing *balancing)
 
 /* ---- telling */
 
-/* Begins with its way where it has one: "from node 0 to node 2: …". */
-static bool has_way(const struct hn_move *move)
-{
-        return strncmp(move->reason, "from ", 5) == 0;
-}
-
 static void tell(const struct hn_balancing *balancing, const struct hn_move *move, const char *before, const char *text)
 {
         HN_FREE char *nodes = NULL;
@@ -137,8 +131,12 @@ static int begin_group(struct hn_balancing *balancing, const struct hn_move *mov
                 refuse(balancing, moves, n, r, door->refusal(door->data));
                 return 0;
         }
+        /* A memory set that only gets wider is nothing that goes on. */
         for (size_t i = 0; i < n; i++)
-                tell(balancing, &moves[i], has_way(&moves[i]) ? "moves " : "", moves[i].reason);
+                if (moves[i].kind == HN_MOVE_SPILL && !door->moves(door->data, moves[i].to->uuid)) {
+                        tell(balancing, &moves[i], "", moves[i].reason);
+                        note(balancing, moves[i].to->uuid, moves[i].to->home, true);
+                }
         return 1;
 }
 

@@ -14,7 +14,8 @@
 struct hn_balancing_door {
         void *data;
         uint64_t (*now_us)(void *data); /* hn_monotonic_us */
-        /* One group of moves, all or none, as hn_mover_begin; what of it was refused is told by `refusal`. */
+        /* One group of moves, all or none, as hn_mover_begin, which tells of what it moves and of what came of it; what was
+         * refused is told by `refusal`.  NULL: there is no mover. */
         int (*begin)(void *data, const struct hn_move *moves, size_t n);
         const char *(*refusal)(void *data);
         bool (*moves)(void *data, const char *uuid);

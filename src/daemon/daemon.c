@@ -160,7 +160,8 @@ int hn_daemon_open(struct hn_daemon *ret)
         if (r >= 0)
                 r = hn_keeping_new(&ret->io, ret->work, ret->connection, &ret->keeping);
         if (r >= 0)
-                r = hn_rounds_new(hn_keeping_keeper(ret->keeping), ret->connection, &policy, &ret->rounds);
+                r = hn_rounds_new(hn_keeping_keeper(ret->keeping), ret->connection, hn_keeping_mover(ret->keeping), &policy,
+                                  &ret->rounds);
         if (r >= 0)
                 r = open_definitions(ret);
         if (r >= 0)

@@ -14,13 +14,10 @@ static const struct hn_request nobody = { .id = -1 };
 void hn_gathered_clear(struct hn_gathered *gathered)
 {
         for (size_t i = 0; i < gathered->n; i++) {
-                free(gathered->cells[i]);
                 hn_shape_free(gathered->shapes[i]);
                 free(gathered->resident[i]);
         }
         free(gathered->guests);
-        free(gathered->requests);
-        free(gathered->cells);
         free(gathered->shapes);
         free(gathered->resident);
         hn_entries_free(gathered->entries, gathered->n_entries);
@@ -28,36 +25,6 @@ void hn_gathered_clear(struct hn_gathered *gathered)
 }
 
 /* ---- one guest */
-
-/* It runs with the cells that its XML has, or in one piece.  A binding of ours is no wish of the user's. */
-static int take_request(const struct hn_guest *guest, struct hn_request *ret, struct hn_request_cell **ret_cells)
-{
-        const struct hn_request *request = guest->request;
-        bool ours = false;
-
-        *ret = *request;
-        ret->wishes.vnuma = 0;
-        for (size_t i = 0; i < request->n_cells; i++)
-                ours |= request->cells[i].ours && request->cells[i].bound;
-        if (!ours)
-                return 0;
-        *ret_cells = calloc(request->n_cells, sizeof **ret_cells);
-        if (!*ret_cells)
-                return -ENOMEM;
-        memcpy(*ret_cells, request->cells, request->n_cells * sizeof **ret_cells);
-        for (size_t i = 0; i < request->n_cells; i++)
-                if ((*ret_cells)[i].ours)
-                        (*ret_cells)[i].bound = NULL;
-        ret->cells = *ret_cells;
-        return 0;
-}
-
-static int take_shape(const struct hn_gather_source *source, const struct hn_request *request, struct hn_shape **ret)
-{
-        HN_FREE char *note = NULL;
-
-        return hn_shape_new(source->reading->host, source->policy, request, ret, &note);
-}
 
 /* It runs wherever libvirt put it, for want of room for a home, or its home has gone. */
 static bool wants_home(const struct hn_guest *guest)
@@ -72,12 +39,12 @@ static bool wants_home(const struct hn_guest *guest)
                                                    strcmp(entry->reason, HN_REASON_OPTED_OUT) == 0));
 }
 
-/* Being started or looked at anew, moved, or fought about with somebody else. */
+/* Being started or looked at anew, moved, fought about with somebody else, or not to be moved by the mover. */
 static bool is_held(const struct hn_gather_source *source, const struct hn_guest *guest)
 {
         return guest->entry->state != HN_ENTRY_STARTED || !guest->cgroup || guest->contest.told ||
                guest->stands_in != source->generation || source->moves(source->data, guest->uuid) ||
-               (!source->urgent && hn_guest_meter_busy(&guest->meter) < 0);
+               (!source->urgent && (guest->request->n_plugged || hn_guest_meter_busy(&guest->meter) < 0));
 }
 
 static int add_guest(const struct hn_gather_source *source, const struct hn_guest *guest, struct hn_gathered *gathered)
@@ -85,12 +52,12 @@ static int add_guest(const struct hn_gather_source *source, const struct hn_gues
         struct hn_balance_guest *to = &gathered->guests[gathered->input.n_guests];
         struct hn_balance_input *input = &gathered->input;
         size_t i = gathered->n++;
-        struct hn_request *request = &gathered->requests[i];
+        const struct hn_request *request = guest->request;
         bool wanted = wants_home(guest) && input->n_wanted < WANTED;
-        int r = take_request(guest, request, &gathered->cells[i]);
+        int r = 0;
 
-        if (r >= 0 && (guest->entry->managed || wanted))
-                r = take_shape(source, request, &gathered->shapes[i]);
+        if (guest->entry->managed || wanted)
+                r = hn_shape_running(source->reading->host, request, &gathered->shapes[i]);
         if (r >= 0)
                 r = hn_meter_resident(guest, source->reading->host, &gathered->resident[i]);
         if (r < 0)
@@ -142,12 +109,9 @@ static int begin(const struct hn_gather_source *source, struct hn_gathered *gath
         if (r < 0)
                 return r;
         gathered->guests = calloc(n + gathered->n_entries + 1, sizeof *gathered->guests);
-        gathered->requests = calloc(n + 1, sizeof *gathered->requests);
-        gathered->cells = calloc(n + 1, sizeof *gathered->cells);
         gathered->shapes = calloc(n + 1, sizeof *gathered->shapes);
         gathered->resident = calloc(n + 1, sizeof *gathered->resident);
-        return gathered->guests && gathered->requests && gathered->cells && gathered->shapes && gathered->resident
-                       ? 0 : -ENOMEM;
+        return gathered->guests && gathered->shapes && gathered->resident ? 0 : -ENOMEM;
 }
 
 int hn_gather(const struct hn_gather_source *source, struct hn_gathered *ret)

@@ -27,8 +27,6 @@ struct hn_gathered {
         struct hn_balance_input input;     /* points at the below, and at what the guests' keeper has of them */
         struct hn_balance_guest *guests;
         struct hn_balance_wanted wanted[4];
-        struct hn_request *requests;       /* the guests' own, but for bindings of ours; what they hold is not owned … */
-        struct hn_request_cell **cells;    /* … but for these */
         struct hn_shape **shapes;
         uint64_t **resident;
         size_t n;                          /* of the keeper's guests */

@@ -17,6 +17,7 @@ struct hn_balance_policy {
         unsigned threshold_percent;    /* the sum of all guests' slowdowns must fall by as much of one guest: 10 */
         unsigned payback_seconds;      /* a move is worth its cost where it pays back within: 300 */
         unsigned cooldown_seconds;     /* a guest that was moved is left alone for: 60 */
+        unsigned rate_mib;             /* memory is moved no faster than so many MiB a second; 0: as fast as it goes */
 };
 
 struct hn_policy {

@@ -137,6 +137,7 @@ static const struct number {
         { "balance", "threshold_percent", offsetof(struct hn_policy, balance.threshold_percent), 0, 1000, 1 },
         { "balance", "payback_seconds", offsetof(struct hn_policy, balance.payback_seconds), 0, 86400, 1 },
         { "balance", "cooldown_seconds", offsetof(struct hn_policy, balance.cooldown_seconds), 0, 86400, 1 },
+        { "balance", "rate_mib", offsetof(struct hn_policy, balance.rate_mib), 0, 1048576, 1 },
         { "daemon", "renew_seconds", offsetof(struct hn_policy, renew_seconds), 0, 86400, 1 },
 };
 

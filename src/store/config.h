@@ -17,6 +17,7 @@
  *   threshold_percent = 10                   0-1000
  *   payback_seconds = 300                    0-86400
  *   cooldown_seconds = 60                    0-86400
+ *   rate_mib = 0                             0-1048576
  *   [daemon]
  *   renew_seconds = 300                      0-86400
  */

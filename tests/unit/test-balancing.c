@@ -35,6 +35,10 @@ static int begin(void *data, const struct hn_move *moves, size_t n)
                 s->moved[moves[i].kind]++;
                 if (s->moving)
                         continue;
+                if (moves[i].kind == HN_MOVE_SPILL) { /* nobody tells of its end */
+                        herd_move(&s->herd, herd_find(moves[i].to->uuid), moves[i].to);
+                        continue;
+                }
                 if (!s->fails)
                         herd_move(&s->herd, herd_find(moves[i].to->uuid), moves[i].to);
                 hn_balancing_ended(s->balancing, moves[i].to->uuid, moves[i].to->home, !s->fails);
@@ -53,7 +57,7 @@ static bool is_moving(void *data, const char *uuid)
         struct scene_of_balancing *s = data;
         (void) uuid;
 
-        return s->moving && s->begun > 0;
+        return s->moving && s->begun > 0; /* what it was begun for is not told here: all of them */
 }
 
 static uint64_t kib_per_second(void *data)
@@ -123,8 +127,6 @@ static void two_busy_guests_on_one_node_are_separated(void **state)
         herd_start(&s->herd, 4, GIB, 2, 4);
         assert_int_equal(turn(s, 3), 1);
         assert_true(s->herd.guests[0].node != s->herd.guests[1].node);
-        assert_true(journal_has(s, ": moves from node 2 to node "));
-        assert_true(journal_has(s, "less CPU demand there"));
         /* and then there is nothing to be done, for as long as they like */
         assert_int_equal(turn(s, 50), 0);
 }

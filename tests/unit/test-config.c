@@ -45,6 +45,7 @@ static void assert_defaults(const struct hn_policy *policy)
         assert_int_equal(policy->balance.threshold_percent, 10);
         assert_int_equal(policy->balance.payback_seconds, 300);
         assert_int_equal(policy->balance.cooldown_seconds, 60);
+        assert_int_equal(policy->balance.rate_mib, 0);
 }
 
 static void gives_the_defaults_without_files(void **state)
@@ -68,7 +69,7 @@ static void reads_every_key(void **state)
                              "reserve_max_mib = 2048\noverhead_first_mib=0\n"
                              "  overhead_per_gib_mib = 16\n[daemon]\nrenew_seconds=86400\n"
                              "[balance]\nmode = off\nperiod_seconds=1\nmoves=16\nthreshold_percent=7\n"
-                             "payback_seconds=20\ncooldown_seconds=30\n");
+                             "payback_seconds=20\ncooldown_seconds=30\nrate_mib=500\n");
         struct hn_policy policy = load_without_faults(tree);
         assert_int_equal(policy.renew_seconds, 86400);
         assert_true(policy.balance.off);
@@ -77,6 +78,7 @@ static void reads_every_key(void **state)
         assert_int_equal(policy.balance.threshold_percent, 7);
         assert_int_equal(policy.balance.payback_seconds, 20);
         assert_int_equal(policy.balance.cooldown_seconds, 30);
+        assert_int_equal(policy.balance.rate_mib, 500);
         assert_int_equal(policy.smt_percent, 30);
         assert_int_equal(policy.headroom_percent, 0);
         assert_int_equal(policy.reserve_percent, 100);
