@@ -64,7 +64,8 @@ static uint64_t pieces_end(const struct hn_pages *pages, const struct hn_range *
 
         if (!range->coarse)
                 return range->end;
-        aligned = (coarse ? range->end : pages->address + pages->huge - 1) / pages->huge * pages->huge;
+        /* Not coarse: up to where huge ones begin, or the end, which may come sooner than another of them. */
+        aligned = (coarse ? range->end : pages->address + pages->huge) / pages->huge * pages->huge;
         return aligned < range->end ? aligned : range->end;
 }
 

@@ -89,6 +89,30 @@ static void moves_everything_in_batches(void **state)
         assert_int_equal(hn_pages_step(pages, &progress), 0);
 }
 
+/* All of it is huge pages but for the last bit, which is less than one. */
+static void gets_past_ends_within_a_huge_page(void **state)
+{
+        HN_BITMAP hwloc_bitmap_t nodes = set_of("1");
+        HN_PAGES struct hn_pages *pages = NULL;
+        struct hn_pages_progress progress;
+        int r = 1;
+
+        (void) state;
+        with_huge_pages();
+        for (size_t i = 0; i < PAGED_PAGES - PAGED_HUGE; i++)
+                paged.pages[i].huge = true;
+        paged_tell(&paged, 3, ANONYMOUS); /* which leaves the last two pages out */
+        assert_int_equal(hn_pages_survey(&paged.tree.root, PAGED_PID, 4711, NULL, 0, &paged.door, &pages), 0);
+        assert_int_equal(hn_pages_target(pages, 0, nodes), 0);
+        for (unsigned steps = 0; r == 1; steps++) {
+                assert_true(steps < 10000);
+                paged_tell(&paged, 3, ANONYMOUS);
+                r = hn_pages_step(pages, &progress);
+        }
+        assert_int_equal(r, 0);
+        assert_int_equal(paged_on(&paged, 1), PAGED_PAGES / 3 * 3);
+}
+
 static void leaves_what_is_right(void **state)
 {
         struct hn_pages_progress progress;
@@ -354,6 +378,7 @@ static void moves_in_a_recorded_tree(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+                T(gets_past_ends_within_a_huge_page),
                 T(moves_everything_in_batches),       T(leaves_what_is_right),
                 T(does_nothing_where_all_is_right),   T(moves_huge_pages_by_an_address_each),
                 T(finds_out_where_pages_are_huge),    T(tries_busy_pages_again),
