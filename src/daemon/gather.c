@@ -77,25 +77,20 @@ static int add_guest(const struct hn_gather_source *source, const struct hn_gues
 
 /* ---- all of them */
 
-static bool is_known(const struct hn_guests *guests, const char *uuid)
+static bool is_known(void *data, const char *uuid)
 {
-        const struct hn_guest *guest = hn_guests_find(guests, uuid);
+        const struct hn_guest *guest = hn_guests_find(data, uuid);
 
         return guest && guest->entry && guest->request;
 }
 
 /* What is promised is not to be given away, whoever it was promised to. */
-static int add_others(const struct hn_gather_source *source, struct hn_gathered *gathered)
+static void add_others(struct hn_gathered *gathered)
 {
-        for (size_t i = 0; i < gathered->n_entries; i++) {
-                const struct hn_placement *placement = gathered->entries[i]->placement;
-
-                if (!is_known(source->guests, placement->uuid))
-                        gathered->guests[gathered->input.n_guests++] = (struct hn_balance_guest) {
-                                .request = &nobody, .placement = placement, .busy_cpus = -1, .held = true,
-                        };
-        }
-        return 0;
+        for (size_t i = 0; i < gathered->n_entries; i++)
+                gathered->guests[gathered->input.n_guests++] = (struct hn_balance_guest) {
+                        .request = &nobody, .placement = gathered->entries[i]->placement, .busy_cpus = -1, .held = true,
+                };
 }
 
 static int begin(const struct hn_gather_source *source, struct hn_gathered *gathered)
@@ -105,7 +100,8 @@ static int begin(const struct hn_gather_source *source, struct hn_gathered *gath
         int r = hn_ledger_open(source->root, NULL, &ledger);
 
         if (r >= 0)
-                r = hn_ledger_load(ledger, &gathered->entries, &gathered->n_entries);
+                r = hn_ledger_load_others(ledger, is_known, (void *) source->guests, &gathered->entries,
+                                          &gathered->n_entries);
         if (r < 0)
                 return r;
         gathered->guests = calloc(n + gathered->n_entries + 1, sizeof *gathered->guests);
@@ -122,10 +118,9 @@ int hn_gather(const struct hn_gather_source *source, struct hn_gathered *ret)
         for (size_t i = 0; r >= 0 && i < source->guests->n; i++)
                 if (source->guests->list[i]->entry && source->guests->list[i]->request)
                         r = add_guest(source, source->guests->list[i], &gathered);
-        if (r >= 0)
-                r = add_others(source, &gathered);
         if (r < 0)
                 return r;
+        add_others(&gathered);
         hn_reading_credit_pages(source->reading, source->guests);
         *ret = gathered;
         gathered = (struct hn_gathered) { 0 };

@@ -30,7 +30,7 @@ struct hn_gathered {
         struct hn_shape **shapes;
         uint64_t **resident;
         size_t n;                          /* of the keeper's guests */
-        struct hn_entry **entries;         /* of the ledger: those that the keeper does not know count as well */
+        struct hn_entry **entries;         /* of the ledger: those that the keeper does not know, and that count as well */
         size_t n_entries;
 };
 

@@ -96,6 +96,8 @@ struct load {
         struct hn_ledger *ledger;
         int folder;
         bool room_only;
+        hn_ledger_known *known; /* NULL: nothing is passed over */
+        void *data;
         struct hn_index *index;
         struct hn_living living;
         uint64_t now_us, now_ns;
@@ -151,6 +153,14 @@ static bool recall(const struct load *load, const char *name, struct hn_stamped 
         return hn_index_get(load->index, name, &stamp, load->room_only, ret) >= 0;
 }
 
+static bool is_known(const struct load *load, const char *name)
+{
+        char uuid[HN_UUID_LENGTH + 1] = "";
+
+        memcpy(uuid, name, HN_UUID_LENGTH);
+        return load->known && load->known(load->data, uuid);
+}
+
 /* One name of the folder: appended if it is an entry that counts. */
 static int take_file(struct load *load, const char *name)
 {
@@ -159,7 +169,7 @@ static int take_file(struct load *load, const char *name)
 
         if (is_left_behind(load->ledger, name))
                 (void) unlinkat(load->folder, name, 0);
-        if (!is_entry_name(name))
+        if (!is_entry_name(name) || is_known(load, name))
                 return 0;
         if (!recall(load, name, &found)) {
                 r = hn_entry_read(load->folder, name, &load->text, &found);
@@ -224,12 +234,15 @@ static int finish(struct load *load, struct hn_entry ***ret, size_t *ret_n)
         return 0;
 }
 
-static int load_entries(struct hn_ledger *ledger, bool room_only, struct hn_entry ***ret, size_t *ret_n)
+static int load_entries(struct hn_ledger *ledger, bool room_only, hn_ledger_known *known, void *data,
+                        struct hn_entry ***ret, size_t *ret_n)
 {
         HN_CLOSEDIR DIR *dir = NULL;
         HN_CLEANUP(clear_load) struct load load = {
                 .ledger = ledger,
                 .room_only = room_only,
+                .known = known,
+                .data = data,
                 .living.proc = -1,
                 .now_us = hn_boottime_us(),
                 .now_ns = hn_stamp_now_ns(),
@@ -250,12 +263,18 @@ static int load_entries(struct hn_ledger *ledger, bool room_only, struct hn_entr
 
 int hn_ledger_load(struct hn_ledger *ledger, struct hn_entry ***ret, size_t *ret_n)
 {
-        return load_entries(ledger, false, ret, ret_n);
+        return load_entries(ledger, false, NULL, NULL, ret, ret_n);
 }
 
 int hn_ledger_load_room(struct hn_ledger *ledger, struct hn_entry ***ret, size_t *ret_n)
 {
-        return load_entries(ledger, true, ret, ret_n);
+        return load_entries(ledger, true, NULL, NULL, ret, ret_n);
+}
+
+int hn_ledger_load_others(struct hn_ledger *ledger, hn_ledger_known *known, void *data, struct hn_entry ***ret,
+                          size_t *ret_n)
+{
+        return load_entries(ledger, false, known, data, ret, ret_n);
 }
 
 void hn_entries_free(struct hn_entry **entries, size_t n)

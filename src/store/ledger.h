@@ -84,6 +84,11 @@ void hn_entries_free(struct hn_entry **entries, size_t n);
  * such an entry refuses it (-EINVAL). */
 int hn_ledger_load_room(struct hn_ledger *ledger, struct hn_entry ***ret, size_t *ret_n);
 
+/* The same but for those that are known (by UUID, as its file is named): their files are not read.  Needs no lock. */
+typedef bool hn_ledger_known(void *data, const char *uuid);
+int hn_ledger_load_others(struct hn_ledger *ledger, hn_ledger_known *known, void *data, struct hn_entry ***ret,
+                          size_t *ret_n);
+
 /* The same, and removes what no guest stands behind: entries that do not count or can't be read, explanations of
  * none, what writers that were killed left.  *ret_removed: how many files.  -ENOLCK: the lock is not held, or the
  * ledger is not this host's own. */

@@ -366,6 +366,33 @@ static void says_where_it_cannot_be(void **state)
         assert_int_equal(ledger_count(odd), 0);
 }
 
+static bool knows_a(void *data, const char *uuid)
+{
+        ++*(unsigned *) data;
+        return strcmp(uuid, UUID_A) == 0;
+}
+
+static void those_that_are_known_are_not_read(void **state)
+{
+        HN_LEDGER struct hn_ledger *ledger = ledger_locked(*state);
+        struct hn_entry **entries = NULL;
+        unsigned asked = 0;
+        size_t n = 0;
+
+        for (unsigned i = 0; i < 2; i++) {
+                HN_ENTRY struct hn_entry *entry = make_entry(i ? UUID_B : UUID_A, "web");
+
+                assert_int_equal(hn_ledger_put(ledger, entry, NULL), 0);
+        }
+        tree_put(*state, "/run/homenode/ledger/odd.json", "{}");
+        assert_int_equal(hn_ledger_load_others(ledger, knows_a, &asked, &entries, &n), 0);
+        assert_int_equal(asked, 2);
+        assert_int_equal(n, 1);
+        assert_string_equal(entries[0]->placement->uuid, UUID_B);
+        assert_non_null(entries[0]->placement->home);
+        hn_entries_free(entries, n);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -381,6 +408,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(uses_a_given_folder_as_it_is, ledger_setup, tree_teardown),
                 cmocka_unit_test_setup_teardown(reads_a_copy_of_its_own_folder, ledger_setup, tree_teardown),
                 cmocka_unit_test_setup_teardown(says_where_it_cannot_be, ledger_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(those_that_are_known_are_not_read, ledger_setup, tree_teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
