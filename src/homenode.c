@@ -19,6 +19,7 @@ static const struct {
         { "rewrite", hn_command_rewrite, "a domain's XML as homenode would rewrite it" },
         { "explain", hn_command_explain, "why a domain is where it is" },
         { "status", hn_command_status, "nodes and guests as they are now" },
+        { "move", hn_command_move, "another home for a guest that runs" },
         { "undo", hn_command_undo, "guests and definitions as libvirt would have them" },
         { "simulate", hn_command_simulate, "how a recorded or made-up load would fare on a host" },
         { "doctor", hn_command_doctor, "what on this host is in the way, and what mends it" },

@@ -19,4 +19,5 @@ int hn_command_explain(int argc, char **argv);
 int hn_command_status(int argc, char **argv);
 int hn_command_doctor(int argc, char **argv);
 int hn_command_simulate(int argc, char **argv);
+int hn_command_move(int argc, char **argv);
 int hn_command_undo(int argc, char **argv);

@@ -26,6 +26,7 @@ static const struct field head[] = {
         { "Unit", "unit", TEXT }, { "Decided", "decided", TEXT }, { "Managed", "managed", TEXT },
         { "Priority", "priority", TEXT }, { "Home", "home", TEXT }, { "Memory on", "memory_nodes", TEXT },
         { "Emulator", "emulator_cpus", TEXT }, { "Why", "reason", TEXT },
+        { "Moving", "moving", TEXT }, { "Moves", "moves", TEXT }, { "Last move", "last_move", TEXT },
 };
 
 static const struct field cell_fields[] = {

@@ -3,7 +3,8 @@
  * homenode explain: who a domain is, where it lives, what it was promised there, and why; from the ledger, or (of one
  * that does not run) as it would be decided now (explain-next.c).
  * As JSON: an element of `plan --json` with what the entry says besides: state, decided, domain_id, pid,
- * unit, priority, home, memory_nodes, emulator_cpus, vcpu_cpus, promises; without what is not known.
+ * unit, priority, home, memory_nodes, emulator_cpus, vcpu_cpus, promises, moves, moving, last_move; without what is not
+ * known.  Of a guest that was moved there is no score: that of its start says nothing of where it is.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "command/where.h"
 #include "model/clock.h"
 #include "model/json.h"
+#include "model/text.h"
 #include "store/ledger.h"
 
 #define EXPLANATION_DEPTH 16
@@ -65,6 +67,23 @@ static int add_time(const struct hn_entry *entry, struct json_object *json)
         return hn_json_add(json, "decided", json_object_new_string(text));
 }
 
+/* "moving": where from and why; "last_move": what came of it; "moves": how many there were. */
+static int add_moves(const struct hn_entry *entry, struct json_object *json)
+{
+        const struct hn_moving *moving = entry->moving;
+        HN_FREE char *from = moving ? hn_text_nodes(moving->from->home) : NULL;
+        HN_FREE char *text = from ? hn_text_print("%s %s: %s", moving->back ? "back from" : "from", from, moving->reason)
+                                  : NULL;
+
+        if (moving && (!text || hn_json_add(json, "moving", json_object_new_string(text)) < 0))
+                return -ENOMEM;
+        if (!entry->moved.result)
+                return 0;
+        if (hn_json_add(json, "last_move", json_object_new_string(entry->moved.result)) < 0)
+                return -ENOMEM;
+        return hn_json_add(json, "moves", json_object_new_uint64(entry->moved.count));
+}
+
 static int add_entry(const struct hn_root *root, const struct hn_entry *entry, struct json_object *json)
 {
         const char *state = entry->state == HN_ENTRY_STARTED ? "started" : "reserved";
@@ -80,16 +99,18 @@ static int add_entry(const struct hn_root *root, const struct hn_entry *entry, s
                 return -ENOMEM;
         if (entry->pid > 0 && hn_json_add(json, "pid", json_object_new_int(entry->pid)) < 0)
                 return -ENOMEM;
+        if (add_moves(entry, json) < 0)
+                return -ENOMEM;
         return entry->unit ? hn_json_add(json, "unit", json_object_new_string(entry->unit)) : 0;
 }
 
 /* What only the long explanation says.  It is of the day of the decision; where both speak, the entry, which
  * follows every move, is right, and where it has no vCPU of its own CPUs there is none any more. */
-static int add_explanation(struct hn_ledger *ledger, const char *uuid, struct json_object *json)
+static int add_explanation(struct hn_ledger *ledger, const struct hn_entry *entry, struct json_object *json)
 {
         HN_JSON struct json_object *explanation = NULL;
         HN_FREE char *text = NULL;
-        int r = hn_ledger_explanation(ledger, uuid, &text);
+        int r = hn_ledger_explanation(ledger, entry->placement->uuid, &text);
 
         if (r >= 0)
                 r = hn_json_parse(text, strlen(text), EXPLANATION_DEPTH, &explanation);
@@ -98,6 +119,10 @@ static int add_explanation(struct hn_ledger *ledger, const char *uuid, struct js
         if (r < 0 || !json_object_is_type(explanation, json_type_object))
                 return 0;
         json_object_object_del(explanation, "vcpu_cpus");
+        if (entry->moving || entry->moved.count) {
+                json_object_object_del(explanation, "score");
+                json_object_object_del(explanation, "runner_up");
+        }
         return hn_json_add_absent(json, explanation);
 }
 
@@ -110,7 +135,7 @@ static int explain(const struct hn_root *root, struct hn_ledger *ledger, const s
         if (r >= 0)
                 r = add_entry(root, entry, json);
         if (r >= 0)
-                r = add_explanation(ledger, entry->placement->uuid, json);
+                r = add_explanation(ledger, entry, json);
         if (r >= 0 && as_json)
                 return hn_report_json(json);
         if (r >= 0)

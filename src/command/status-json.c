@@ -9,7 +9,9 @@
  *     "guests": [ { "name": "web", "uuid": "…", "state": "placed", "unit": "…", "home": "2", "cpus": "8-15",
  *                   "priority": "normal", "resident": [ { "node": 2, "resident_kib": 1 } ], "resident_age_ms": 3,
  *                   "resident_note": "…", "locality_percent": 99.5, "cells": [ … ], "pinned": [ … ],
- *                   "pinned_by_user_known": true, "last_action": { "what": "…", "at": "…", "age_s": 1 } } ] }
+ *                   "pinned_by_user_known": true, "last_action": { "what": "…", "at": "…", "age_s": 1 }, "moves": 1,
+ *                   "moving": { "from": "0", "to": "2", "kind": "guest", "reason": "…", "narrowing": false, "back": false },
+ *                   "last_move": { "result": "…", "delivered": true } } ] }
  *
  * What is not known is left out; resident_note says why.  `nodes` is left out where guests were named.
  */
@@ -191,10 +193,11 @@ static int add_pins(const struct hn_guest_status *guest, struct json_object *jso
 static int add_action(const struct hn_status *status, const struct hn_entry *entry, struct json_object *json)
 {
         HN_JSON struct json_object *action = json_object_new_object();
+        HN_FREE char *what = hn_status_action(entry);
         uint64_t now_us = hn_boottime_us();
         char text[64];
 
-        if (!action || hn_json_add(action, "what", json_object_new_string(entry->reason ? entry->reason : "")) < 0)
+        if (!action || !what || hn_json_add(action, "what", json_object_new_string(what)) < 0)
                 return -ENOMEM;
         if (hn_status_of_this_boot(status, entry) && entry->written_us <= now_us) {
                 uint64_t ago_us = now_us - entry->written_us;
@@ -204,6 +207,36 @@ static int add_action(const struct hn_status *status, const struct hn_entry *ent
                         return -ENOMEM;
         }
         return hn_json_add(json, "last_action", HN_TAKE(action));
+}
+
+static int add_moving(const struct hn_moving *moving, struct json_object *json)
+{
+        HN_JSON struct json_object *object = json_object_new_object();
+
+        if (!object || hn_json_add(object, "from", hn_json_new_set(moving->from->home)) < 0 ||
+            hn_json_add(object, "to", hn_json_new_set(moving->to->home)) < 0 ||
+            hn_json_add(object, "kind", json_object_new_string(moving->kind)) < 0 ||
+            hn_json_add(object, "reason", json_object_new_string(moving->reason)) < 0 ||
+            hn_json_add(object, "narrowing", json_object_new_boolean(moving->narrowing)) < 0 ||
+            hn_json_add(object, "back", json_object_new_boolean(moving->back)) < 0)
+                return -ENOMEM;
+        return hn_json_add(json, "moving", HN_TAKE(object));
+}
+
+static int add_moves(const struct hn_entry *entry, struct json_object *json)
+{
+        HN_JSON struct json_object *last = NULL;
+        int r = hn_json_add(json, "moves", json_object_new_uint64(entry->moved.count));
+
+        if (r >= 0 && entry->moving)
+                r = add_moving(entry->moving, json);
+        if (r < 0 || !entry->moved.result)
+                return r;
+        last = json_object_new_object();
+        if (!last || hn_json_add(last, "result", json_object_new_string(entry->moved.result)) < 0 ||
+            hn_json_add(last, "delivered", json_object_new_boolean(entry->moved.delivered)) < 0)
+                return -ENOMEM;
+        return hn_json_add(json, "last_move", HN_TAKE(last));
 }
 
 static int add_placement(const struct hn_placement *placement, struct json_object *json)
@@ -238,6 +271,8 @@ static int fill_guest(const struct hn_status *status, const struct hn_guest_stat
                 r = add_cells(guest, json);
         if (r >= 0)
                 r = add_pins(guest, json);
+        if (r >= 0 && guest->entry)
+                r = add_moves(guest->entry, json);
         return r >= 0 && guest->entry ? add_action(status, guest->entry, json) : r;
 }
 

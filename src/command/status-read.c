@@ -168,3 +168,27 @@ void hn_status_clear(struct hn_status *status)
         free(status->faults);
         *status = (struct hn_status) { 0 };
 }
+
+#define WITH_IT_US 1000000u /* the entry that says so is written as the move ends */
+
+/* What is written later than that is news. */
+static bool move_was_last(const struct hn_entry *entry)
+{
+        return entry->moved.result && (entry->written_us < entry->moved.ended_us ||
+                                       entry->written_us - entry->moved.ended_us < WITH_IT_US);
+}
+
+char *hn_status_action(const struct hn_entry *entry)
+{
+        const struct hn_moving *moving = entry->moving;
+        HN_FREE char *from = NULL, *to = NULL;
+
+        if (!moving)
+                return strdup(move_was_last(entry) ? entry->moved.result : entry->reason ? entry->reason : "");
+        from = hn_text_nodes(moving->from->home);
+        to = hn_text_nodes(moving->to->home);
+        if (!from || !to)
+                return NULL;
+        return hn_text_print(moving->back ? "going back from %s to %s: %s" : "moving from %s to %s: %s", from, to,
+                             moving->reason);
+}

@@ -105,11 +105,11 @@ static int print_nodes(const struct hn_status *status, FILE *out)
 
 /* ---- guests */
 
-enum { GUEST, STATE, HOME, GUEST_CPUS, RESIDENT, LOCAL, PRIORITY, PINNED, ACTION, GUEST_COLUMNS };
+enum { GUEST, STATE, HOME, GUEST_CPUS, RESIDENT, LOCAL, MOVES, PRIORITY, PINNED, ACTION, GUEST_COLUMNS };
 
 static const struct hn_column guest_columns[GUEST_COLUMNS] = {
         [GUEST] = { "GUEST", false }, [STATE] = { "STATE", false }, [HOME] = { "HOME", false },
-        [GUEST_CPUS] = { "CPUS", false }, [RESIDENT] = { "NODE:MIB", false }, [LOCAL] = { "LOCAL", true },
+        [GUEST_CPUS] = { "CPUS", false }, [RESIDENT] = { "NODE:MIB", false }, [LOCAL] = { "LOCAL", true }, [MOVES] = { "MOVES", true },
         [PRIORITY] = { "PRIORITY", false }, [PINNED] = { "PINNED BY", false }, [ACTION] = { "LAST ACTION", false },
 };
 
@@ -174,16 +174,18 @@ static void format_age(uint64_t age_s, char text[static 32])
 
 static int format_action(const struct hn_status *status, const struct hn_entry *entry, char **ret)
 {
-        const char *reason = entry && entry->reason ? entry->reason : "";
+        HN_FREE char *what = entry ? hn_status_action(entry) : strdup("-");
         uint64_t now_us = hn_boottime_us();
         char age[32];
 
-        if (entry && hn_status_of_this_boot(status, entry) && entry->written_us <= now_us) {
-                format_age((now_us - entry->written_us) / 1000000u, age);
-                *ret = hn_text_print("%s ago: %s", age, reason);
-        } else {
-                *ret = strdup(entry ? reason : "-");
+        if (!what)
+                return -ENOMEM;
+        if (!entry || !hn_status_of_this_boot(status, entry) || entry->written_us > now_us) {
+                *ret = HN_TAKE(what);
+                return 0;
         }
+        format_age((now_us - (entry->moving ? entry->moving->began_us : entry->written_us)) / 1000000u, age);
+        *ret = hn_text_print(entry->moving ? "for %s: %s" : "%s ago: %s", age, what);
         return *ret ? 0 : -ENOMEM;
 }
 
@@ -198,17 +200,18 @@ static int add_guest(struct hn_table *table, const struct hn_status *status, con
         HN_FREE char *resident = NULL, *action = NULL;
         HN_PINS struct hn_pins pins = { 0 };
         double locality = hn_guest_locality(guest);
-        char local[32];
+        char local[32], moves[32];
 
         if (!all || !home || !cpus || format_resident(guest, &resident) < 0 || hn_pins_of(guest, &pins) < 0 ||
             format_action(status, guest->entry, &action) < 0)
                 return -ENOMEM;
         /* 99.97 is not 100 */
         (void) snprintf(local, sizeof local, "%.1f%%", locality < 100 && locality > 99.9 ? 99.9 : locality);
+        (void) snprintf(moves, sizeof moves, "%u", guest->entry ? guest->entry->moved.count : 0);
         return hn_table_add(table, (const char *[GUEST_COLUMNS]) {
                 [GUEST] = guest->name, [STATE] = hn_guest_state_name(guest->state), [HOME] = home, [GUEST_CPUS] = cpus,
                 [RESIDENT] = resident, [LOCAL] = locality < 0 ? "-" : local,
-                [PRIORITY] = placement ? priorities[placement->priority] : "-", [PINNED] = who_pins(&pins),
+                [MOVES] = guest->entry ? moves : "-", [PRIORITY] = placement ? priorities[placement->priority] : "-", [PINNED] = who_pins(&pins),
                 [ACTION] = action,
         });
 }

@@ -102,5 +102,8 @@ int hn_status_cells_text(const struct hn_guest_status *guest, FILE *out); /* one
 const char *hn_guest_state_name(enum hn_guest_state state);
 const char *hn_node_role_name(enum hn_node_role role);
 
+/* What homenode is doing with the guest, or did last; the caller frees; NULL without memory. */
+char *hn_status_action(const struct hn_entry *entry);
+
 /* Was the entry written in this boot?  Else its time says nothing. */
 bool hn_status_of_this_boot(const struct hn_status *status, const struct hn_entry *entry);

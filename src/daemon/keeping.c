@@ -7,6 +7,7 @@
 
 #include "act/journal.h"
 #include "act/scope.h"
+#include "daemon/orders.h"
 
 #define VERSION_WAIT_US 2000000u /* for systemd, which is busy when a host boots */
 
@@ -18,6 +19,8 @@ struct hn_keeping {
         struct hn_readable *watch;
         struct hn_mover *mover;       /* NULL: it could not be had */
         struct hn_readable *moved;
+        struct hn_orders *orders;
+        struct hn_readable *ordered;
         struct hn_timer *turn;
 };
 
@@ -60,10 +63,22 @@ static void look_at_host(struct hn_keeping *keeping)
 static void turn(void *data)
 {
         struct hn_keeping *keeping = data;
-        unsigned wait_ms = keeping->mover ? hn_mover_turn(keeping->mover) : 0;
+        unsigned wait_ms;
 
+        if (!keeping->mover)
+                return;
+        wait_ms = hn_mover_turn(keeping->mover);
+        hn_orders_turn(keeping->orders);
         if (wait_ms)
                 hn_timer_once(keeping->turn, wait_ms);
+}
+
+static void on_order(void *data)
+{
+        struct hn_keeping *keeping = data;
+
+        hn_orders_read(keeping->orders);
+        turn(keeping);
 }
 
 /* Guests are kept all the same where they can't be moved. */
@@ -77,7 +92,11 @@ static int open_mover(const struct hn_root *root, struct hn_keeping *keeping)
                 return r == -ENOMEM ? r : 0;
         }
         r = hn_timer_new(turn, keeping, &keeping->turn);
-        return r < 0 ? r : hn_readable_new(hn_mover_fd(keeping->mover), turn, keeping, &keeping->moved);
+        if (r >= 0)
+                r = hn_readable_new(hn_mover_fd(keeping->mover), turn, keeping, &keeping->moved);
+        if (r >= 0)
+                r = hn_orders_new(keeping->keeper, keeping->mover, &keeping->orders);
+        return r < 0 ? r : hn_readable_new(hn_orders_fd(keeping->orders), on_order, keeping, &keeping->ordered);
 }
 
 struct hn_mover *hn_keeping_mover(const struct hn_keeping *keeping)
@@ -162,6 +181,8 @@ void hn_keeping_free(struct hn_keeping *keeping)
         hn_timer_free(keeping->sweep);
         hn_readable_free(keeping->watch);
         hn_readable_free(keeping->moved);
+        hn_readable_free(keeping->ordered);
+        hn_orders_free(keeping->orders);
         hn_timer_free(keeping->turn);
         hn_mover_free(keeping->mover);
         hn_keeper_free(keeping->keeper);

@@ -69,17 +69,26 @@ static int check_threads(struct hn_mover *mover, const struct hn_guest *guest, c
         return 0;
 }
 
+static bool is_bound(const struct hn_request *request)
+{
+        for (size_t i = 0; i < request->n_cells; i++)
+                if (request->cells[i].ours)
+                        return true;
+        return false;
+}
+
 static int check_bound(struct hn_mover *mover, const struct hn_guest *guest, const struct hn_placement *to,
                        hwloc_const_bitmap_t in_force, hwloc_const_bitmap_t wide)
 {
         const struct hn_request *request = guest->request;
+        /* After a move that ended half-way they are bound by the order of what is in force, wherever that is. */
+        bool by_order = is_bound(request) && guest->entry->moved.result && in_force &&
+                        hn_idset_count(in_force) > request->n_cells;
 
-        if (!in_force || hwloc_bitmap_iszero(to->memory_nodes) ||
-            hn_move_binds(request, to, in_force, wide, to->memory_nodes))
+        if (!in_force || hwloc_bitmap_iszero(to->memory_nodes))
                 return 0;
-        /* After a move that ended half-way they are bound by the order of what is in force. */
-        if (hn_idset_count(to->memory_nodes) == request->n_cells && hn_idset_count(in_force) >= request->n_cells &&
-            guest->entry->moved.result)
+        if (by_order ? hn_idset_count(to->memory_nodes) == request->n_cells
+                     : hn_move_binds(request, to, in_force, wide, to->memory_nodes))
                 return 0;
         return refuse(mover, -EPERM, "its cells would come to be bound to other nodes");
 }
@@ -194,7 +203,7 @@ static int make_entry(const struct group *group, struct mover_part *part, struct
                 return r;
         hn_placement_free(part->new->placement);
         part->new->placement = under_way;
-        part->widens = same_nodes(part->old->placement, part->order->to) && groups->scope_nodes &&
+        part->widens = !part->order->memory_kib && same_nodes(part->old->placement, part->order->to) && groups->scope_nodes &&
                        hwloc_bitmap_isincluded(groups->scope_nodes, part->order->to->memory_nodes);
         if (part->widens)
                 return copy_placement(part->order->to, &part->new->placement);

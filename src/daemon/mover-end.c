@@ -136,8 +136,23 @@ static void end_group(struct hn_mover *mover, const struct hn_job *job)
         }
 }
 
+/* Why it is where it is: for the same as before, where it stayed. */
+static void set_reason(struct hn_entry *entry, hwloc_const_bitmap_t stays)
+{
+        HN_FREE char *nodes = hn_text_nodes(stays), *reason = NULL;
+
+        if (entry->moving->back || !hwloc_bitmap_isequal(entry->moving->to->home, stays))
+                return;
+        reason = nodes ? hn_text_print("on %s: moved, %s", nodes, entry->moving->reason) : NULL;
+        if (!reason)
+                return;
+        free(entry->reason);
+        entry->reason = HN_TAKE(reason);
+}
+
 static void set_result(struct hn_entry *entry, bool delivered, char *result)
 {
+        set_reason(entry, entry->placement->home);
         entry->moved.count += delivered;
         entry->moved.ended_us = hn_boottime_us();
         entry->moved.delivered = delivered;
@@ -209,9 +224,15 @@ static char *say_halfway(const struct hn_job *job, const struct hn_placement *st
         HN_FREE char *nodes = hn_text_nodes(stays->home);
         char moved[HN_TEXT_SIZE], left[HN_TEXT_SIZE];
 
-        return nodes ? hn_text_print("ended half-way: %s; runs on %s, %s were moved, %s were not", job->why ? job->why : "",
+        return nodes ? hn_text_print("not all of it was moved: %s; runs on %s, %s were moved, %s were not", job->why ? job->why : "",
                                      nodes, hn_text_size(job->moved_kib, moved), hn_text_size(job->done.left_kib, left))
                      : NULL;
+}
+
+/* What would not go, as others share it or the kernel has its hands on it, does not matter where it is so little. */
+static bool is_worth_it(const struct hn_job *job)
+{
+        return job->done.left_kib <= job->moved_kib / 100;
 }
 
 /* It lies on both homes: the memory set stays as wide as it is, and so do the promises. */
@@ -222,6 +243,7 @@ static void stay_between(struct hn_mover *mover, struct hn_job *job, struct hn_g
         HN_ENTRY struct hn_entry *entry = NULL;
         struct hn_placement *wide = NULL;
         const struct hn_placement *there, *other;
+        bool delivered = is_worth_it(job);
         int r = open_entry(mover, guest, &ledger, &entry);
 
         if (r < 0) {
@@ -232,6 +254,7 @@ static void stay_between(struct hn_mover *mover, struct hn_job *job, struct hn_g
         other = entry->moving->from;
         if (hn_resident_read(mover->keeper->root, guest->cgroup->scope, &resident) >= 0 &&
             !hn_move_stays_there(other, there, resident.node_kib, resident.n_nodes)) {
+                delivered = false;
                 there = entry->moving->from;
                 other = entry->moving->to;
         }
@@ -242,12 +265,12 @@ static void stay_between(struct hn_mover *mover, struct hn_job *job, struct hn_g
         if (r >= 0) {
                 hn_placement_free(entry->placement);
                 entry->placement = HN_TAKE(wide);
-                set_result(entry, false, result);
+                set_result(entry, delivered, result);
                 r = put(mover, guest, ledger, &entry);
         }
         hn_placement_free(wide);
         if (is_done(mover, job, r))
-                finish(mover, job, guest, false);
+                finish(mover, job, guest, delivered);
 }
 
 void hn_job_settle(struct hn_mover *mover, struct hn_job *job, struct hn_guest *guest)

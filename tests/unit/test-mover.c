@@ -67,6 +67,7 @@ static void goes_cpus_first_then_memory_then_narrow(void **state)
         assert_set(ended->placement->home, "0");
         assert_int_equal(ended->placement->n_promises, 1);
         assert_int_equal(ended->moved.count, 1);
+        assert_string_equal(ended->reason, "on node 0: moved, node 2 is crowded");
         assert_true(ended->moved.delivered && ended->moved.ended_us);
         assert_non_null(strstr(ended->moved.result, "moved to node 0: 992 MiB"));
         assert_non_null(strstr(ended->moved.result, "100.0 %"));
