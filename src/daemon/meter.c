@@ -2,19 +2,28 @@
 #include "daemon/meter.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "decide/fit.h"
 #include "model/clock.h"
 #include "model/cputime.h"
 
-/* Of a guest that has gone nobody knows what it used since the last reading: what the nodes show then is its, too, and
- * is passed over.  But not for ever where guests come and go all the time. */
+/* Of a guest that has gone, or went elsewhere, nobody knows what it used where since the last reading: what its nodes
+ * show then is passed over.  But not for ever where guests come and go all the time. */
 #define PASSED_OVER 3u
 
 struct node_meter {
         unsigned os;
         struct hn_gauge busy;
+        unsigned passed;       /* readings in a row */
+};
+
+/* A guest of the last reading, and the nodes that it might run on. */
+struct known {
+        char uuid[HN_UUID_LENGTH + 1];
+        hwloc_bitmap_t nodes;  /* OS indexes */
+        bool seen;             /* in the reading under way */
 };
 
 struct hn_meter {
@@ -23,8 +32,8 @@ struct hn_meter {
         uint64_t last_us;          /* 0: there was none */
         struct node_meter *nodes;
         size_t n_nodes;
-        size_t n_metered;          /* guests of the last reading */
-        unsigned passed;           /* readings in a row */
+        struct known *known;       /* in the guests' order */
+        size_t n_known;
 };
 
 /* A reading under way. */
@@ -35,7 +44,9 @@ struct reading {
         struct hn_cpu_times times;
         double *used_us;           /* by `at`: by guests, since the last reading */
         uint64_t *held_kib;        /* by `at`: of what was promised there */
-        size_t n_metered, n_known; /* guests read; those that were read before */
+        struct known *known;       /* those of this reading; room for all guests */
+        size_t n_known;
+        hwloc_bitmap_t unsure;     /* nodes, by OS index, of which nobody knows who used them */
 };
 
 void hn_reading_clear(struct hn_reading *reading)
@@ -46,8 +57,17 @@ void hn_reading_clear(struct hn_reading *reading)
         *reading = (struct hn_reading) { 0 };
 }
 
+static void free_known(struct known *known, size_t n)
+{
+        for (size_t i = 0; i < n; i++)
+                hwloc_bitmap_free(known[i].nodes);
+        free(known);
+}
+
 static void end_reading(struct reading *r)
 {
+        free_known(r->known, r->n_known);
+        hwloc_bitmap_free(r->unsure);
         hn_cpu_times_clear(&r->times);
         free(r->used_us);
         free(r->held_kib);
@@ -70,6 +90,7 @@ void hn_meter_free(struct hn_meter *meter)
                 return;
         hn_cpu_times_clear(&meter->times);
         free(meter->nodes);
+        free_known(meter->known, meter->n_known);
         free(meter);
 }
 
@@ -89,6 +110,72 @@ static bool is_new(const struct reading *r, const struct hn_guest *guest)
 
         age_us = hn_subtract(hn_boottime_us(), began_us);
         return r->meter->last_us && age_us < r->now_us - r->meter->last_us;
+}
+
+static bool might_run(const struct hn_placement *placement, hwloc_const_bitmap_t cpus, const struct hn_node *node)
+{
+        return placement->n_cells ? hwloc_bitmap_intersects(cpus, node->cpus) != 0
+                                  : hn_placement_milli(placement, node->os) > 0;
+}
+
+/* The nodes that a guest might run on; the caller frees; NULL without memory. */
+static hwloc_bitmap_t nodes_of(const struct reading *r, const struct hn_placement *placement)
+{
+        HN_BITMAP hwloc_bitmap_t cpus = hn_placement_cpus(placement), nodes = hwloc_bitmap_alloc();
+
+        if (!cpus || !nodes)
+                return NULL;
+        for (size_t at = 0; at < r->to->host->n_nodes; at++) {
+                const struct hn_node *node = &r->to->host->nodes[at];
+
+                if (might_run(placement, cpus, node) && hwloc_bitmap_set(nodes, node->os) < 0)
+                        return NULL;
+        }
+        return HN_TAKE(nodes);
+}
+
+/* Guests keep their order, unless one of them goes. */
+static struct known *find_known(const struct hn_meter *meter, const char *uuid, size_t likely)
+{
+        for (size_t i = likely; i < meter->n_known; i++)
+                if (strcmp(meter->known[i].uuid, uuid) == 0)
+                        return &meter->known[i];
+        for (size_t i = 0; i < likely && i < meter->n_known; i++)
+                if (strcmp(meter->known[i].uuid, uuid) == 0)
+                        return &meter->known[i];
+        return NULL;
+}
+
+/* Remembers where the guest might run.  Where that has changed since the last reading, or it ran then and was not read,
+ * nobody is sure of those nodes. */
+static int know(struct reading *r, const struct hn_guest *guest)
+{
+        struct known *was = find_known(r->meter, guest->uuid, r->n_known), *now = &r->known[r->n_known];
+
+        now->nodes = nodes_of(r, guest->entry->placement);
+        if (!now->nodes)
+                return -ENOMEM;
+        r->n_known++;
+        memcpy(now->uuid, guest->uuid, sizeof now->uuid);
+        if (was)
+                was->seen = true;
+        if (was ? hwloc_bitmap_isequal(was->nodes, now->nodes) && guest->meter.started : is_new(r, guest))
+                return 0;
+        if (hwloc_bitmap_or(r->unsure, r->unsure, now->nodes) < 0 ||
+            (was && hwloc_bitmap_or(r->unsure, r->unsure, was->nodes) < 0))
+                return -ENOMEM;
+        return 0;
+}
+
+static int know_the_gone(struct reading *r)
+{
+        for (size_t i = 0; i < r->meter->n_known; i++) {
+                struct known *known = &r->meter->known[i];
+
+                if (!known->seen && hwloc_bitmap_or(r->unsure, r->unsure, known->nodes) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
 }
 
 static void add_used(struct reading *r, const struct hn_guest *guest, const struct hn_guest_usage *usage)
@@ -128,11 +215,12 @@ static int read_guest(struct reading *r, struct hn_guest *guest)
         if (error < 0)
                 return error == -ENOMEM ? error : 0;
         if (guest->entry) {
+                error = know(r, guest);
+                if (error < 0)
+                        return error;
                 add_used(r, guest, &usage);
                 add_held(r, guest, &usage);
         }
-        r->n_metered++;
-        r->n_known += guest->meter.started;
         return hn_guest_meter_add(&guest->meter, &usage, r->now_us, HN_LOAD_WINDOW_US);
 }
 
@@ -161,7 +249,7 @@ static struct node_meter *find_node(struct hn_meter *meter, unsigned os)
 }
 
 /* What is left of a node's busy CPUs without the guests that have their promises. */
-static int read_node(struct reading *r, size_t at, bool passed)
+static int read_node(struct reading *r, size_t at)
 {
         const struct hn_node *node = &r->to->host->nodes[at];
         struct node_meter *meter = find_node(r->meter, node->os);
@@ -169,7 +257,8 @@ static int read_node(struct reading *r, size_t at, bool passed)
 
         if (!meter)
                 return -ENOMEM;
-        if (r->meter->last_us && !passed)
+        meter->passed = hwloc_bitmap_isset(r->unsure, node->os) && meter->passed < PASSED_OVER ? meter->passed + 1 : 0;
+        if (r->meter->last_us && !meter->passed)
                 busy = hn_cpu_times_busy(&r->meter->times, &r->times, node->cpus);
         if (busy >= 0) {
                 busy -= r->used_us[at] / (double) (r->now_us - r->meter->last_us);
@@ -180,17 +269,15 @@ static int read_node(struct reading *r, size_t at, bool passed)
 
 static int read_nodes(struct reading *r)
 {
-        bool passed = r->n_known < r->meter->n_metered && r->meter->passed < PASSED_OVER;
-        int error = 0;
+        int error = know_the_gone(r);
 
         for (size_t at = 0; error >= 0 && at < r->to->host->n_nodes; at++) {
                 struct hn_node *node = &r->to->host->nodes[at];
 
                 r->to->free_kib[at] = node->free_kib;
                 hn_node_set_free(node, node->free_kib, r->held_kib[at]);
-                error = read_node(r, at, passed);
+                error = read_node(r, at);
         }
-        r->meter->passed = passed ? r->meter->passed + 1 : 0;
         return error;
 }
 
@@ -202,10 +289,13 @@ static void remember(struct reading *r)
         meter->times = r->times;
         r->times = (struct hn_cpu_times) { 0 };
         meter->last_us = r->now_us;
-        meter->n_metered = r->n_metered;
+        free_known(meter->known, meter->n_known);
+        meter->known = HN_TAKE(r->known);
+        meter->n_known = r->n_known;
+        r->n_known = 0;
 }
 
-static int begin(struct reading *r)
+static int begin(struct reading *r, size_t n_guests)
 {
         size_t n;
         int error = hn_host_from_cache(r->meter->root, true, &r->to->host);
@@ -219,14 +309,18 @@ static int begin(struct reading *r)
         r->to->free_kib = calloc(n + 1, sizeof *r->to->free_kib);
         r->used_us = calloc(n + 1, sizeof *r->used_us);
         r->held_kib = calloc(n + 1, sizeof *r->held_kib);
-        return r->to->load && r->to->free_kib && r->used_us && r->held_kib ? 0 : -ENOMEM;
+        r->known = calloc(n_guests + 1, sizeof *r->known);
+        r->unsure = hwloc_bitmap_alloc();
+        for (size_t i = 0; i < r->meter->n_known; i++)
+                r->meter->known[i].seen = false;
+        return r->to->load && r->to->free_kib && r->used_us && r->held_kib && r->known && r->unsure ? 0 : -ENOMEM;
 }
 
 int hn_meter_read(struct hn_meter *meter, const struct hn_guests *guests, uint64_t now_us, struct hn_reading *ret)
 {
         HN_READING struct hn_reading to = { 0 };
         HN_CLEANUP(end_reading) struct reading r = { .meter = meter, .now_us = now_us, .to = &to };
-        int error = meter->last_us && now_us <= meter->last_us ? -EAGAIN : begin(&r);
+        int error = meter->last_us && now_us <= meter->last_us ? -EAGAIN : begin(&r, guests->n);
 
         for (size_t i = 0; error >= 0 && i < guests->n; i++)
                 error = read_guest(&r, guests->list[i]);

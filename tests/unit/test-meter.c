@@ -149,6 +149,33 @@ static void what_a_guest_that_went_used_is_passed_over(void **state)
         assert_true(hn_load_busy(reading.load, 2) > 0.5);
 }
 
+/* On which node it ran when nobody can tell. */
+static void what_a_guest_that_moved_used_is_passed_over(void **state)
+{
+        struct kept *kept = *state;
+        HN_METER struct hn_meter *meter = begin(kept);
+        HN_READING struct hn_reading reading = { 0 };
+        struct hn_guest *web = hn_keeper_guests(kept->keeper)->list[0];
+
+        pass_over(kept, meter, 50);
+        put_usage(kept, 110, 10);
+        put_cpus(kept, 510, 1010);
+        pass_over(kept, meter, 60);
+        /* it runs on node 1 from now on, and did on node 2 up to now */
+        hwloc_bitmap_zero(web->entry->placement->cells[0].cpus);
+        hwloc_bitmap_set_range(web->entry->placement->cells[0].cpus, 2, 3);
+        hwloc_bitmap_copy(web->entry->placement->emulator_cpus, web->entry->placement->cells[0].cpus);
+        put_usage(kept, 120, 10);
+        put_cpus(kept, 520, 1020);
+        reading = read_at(kept, meter, 70);
+        assert_true(hn_load_busy(reading.load, 2) < 1e-9);
+        hn_reading_clear(&reading);
+        /* what goes on there is somebody else */
+        put_cpus(kept, 530, 1030);
+        reading = read_at(kept, meter, 80);
+        assert_true(hn_load_busy(reading.load, 2) > 0.5);
+}
+
 static void memory_that_nobody_promised_is_not_counted(void **state)
 {
         HN_METER struct hn_meter *meter = begin(*state);
@@ -204,6 +231,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(one_reading_tells_memory_and_no_load, kept_set_up, kept_tear_down),
                 cmocka_unit_test_setup_teardown(what_guests_use_is_not_what_runs_besides, kept_set_up, kept_tear_down),
                 cmocka_unit_test_setup_teardown(what_a_guest_that_went_used_is_passed_over, kept_set_up, kept_tear_down),
+                cmocka_unit_test_setup_teardown(what_a_guest_that_moved_used_is_passed_over, kept_set_up, kept_tear_down),
                 cmocka_unit_test_setup_teardown(memory_that_nobody_promised_is_not_counted, kept_set_up, kept_tear_down),
                 cmocka_unit_test_setup_teardown(a_guest_tells_where_its_memory_is, kept_set_up, kept_tear_down),
                 cmocka_unit_test_setup_teardown(a_clock_that_stands_still_reads_nothing, kept_set_up, kept_tear_down),

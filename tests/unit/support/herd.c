@@ -47,14 +47,9 @@ static void put_cpus(struct herd *herd)
         HN_FREE char *text = strdup("");
 
         for (unsigned cpu = 0; cpu < herd->nodes * herd->cores; cpu++) {
-                unsigned node = cpu / herd->cores;
-                double ran_s = herd->host_s[node];
+                double ran_s = herd->node_s[cpu / herd->cores] / herd->cores;
                 char *more;
 
-                for (unsigned i = 0; i < herd->n; i++)
-                        if (herd->guests[i].node == node)
-                                ran_s += herd->guests[i].ran_s;
-                ran_s = ran_s / herd->cores < herd->now_s ? ran_s / herd->cores : herd->now_s;
                 more = hn_text_print("%scpu%u %.0f 0 0 %.0f 0 0 0 0 0 0\n", text, cpu, ran_s * 100,
                                      (herd->now_s - ran_s) * 100);
                 assert_non_null(more);
@@ -93,8 +88,14 @@ static void put_usage(struct herd *herd, unsigned guest)
 void herd_pass(struct herd *herd, unsigned seconds)
 {
         herd->now_s += seconds;
-        for (unsigned node = 0; node < herd->nodes; node++)
-                herd->host_s[node] += herd->host_cpus[node] * seconds;
+        for (unsigned node = 0; node < herd->nodes; node++) {
+                double wanted = herd->host_cpus[node];
+
+                for (unsigned i = 0; i < herd->n; i++)
+                        if (herd->guests[i].runs && herd->guests[i].node == node)
+                                wanted += herd->guests[i].busy_cpus;
+                herd->node_s[node] += (wanted < herd->cores ? wanted : herd->cores) * seconds;
+        }
         for (unsigned i = 0; i < herd->n; i++)
                 if (herd->guests[i].runs) {
                         herd->guests[i].ran_s += herd->guests[i].busy_cpus * seconds;

@@ -27,7 +27,7 @@ struct herd {
         struct herd_guest guests[HERD_GUESTS];
         unsigned n;
         double host_cpus[HERD_NODES]; /* that the host itself keeps busy on each node */
-        double host_s[HERD_NODES];
+        double node_s[HERD_NODES];      /* CPU time used there up to now, by whomever */
         uint64_t free_kib[HERD_NODES];
         unsigned now_s;
 };
