@@ -14,7 +14,8 @@
 
 /* What is more than a little.  Of memory a quarter of what is never promised of a large node: more would be given to
  * guests wrongly. */
-#define LITTLE_CPUS 0.25
+#define LITTLE_CPUS 0.25      /* of a guest */
+#define LITTLE_NODE_CPUS 0.5  /* a look at the host over ssh takes that much for a moment */
 #define LITTLE_PART 0.1
 #define LITTLE_SHARE 0.1
 #define LITTLE_MEMORY_PART 50u /* of the node */
@@ -92,7 +93,7 @@ static bool node_differs(const struct node *was, const struct hn_reading *readin
         const struct hn_node *node = &reading->host->nodes[at];
 
         return memory_differs(was->free_kib, node->free_kib, node->memory_kib) ||
-               differ(was->busy_cpus, hn_load_busy(reading->load, node->os), LITTLE_CPUS) ||
+               differ(was->busy_cpus, hn_load_busy(reading->load, node->os), LITTLE_NODE_CPUS) ||
                was->free_pages != sum_of_pages(node);
 }
 

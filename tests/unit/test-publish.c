@@ -144,7 +144,7 @@ static void each_change_is_told(void **state)
         assert_int_equal(publish(s), 2);
         s->reading.host->nodes[1].free_kib -= 200 * MIB;
         assert_int_equal(publish(s), 1);
-        s->reading.load->nodes[1].busy_cpus = 0.3;
+        s->reading.load->nodes[1].busy_cpus = 0.6;
         assert_int_equal(publish(s), 1);
         host_pool(s->reading.host, 1, 2048, 10);
         assert_int_equal(publish(s), 1);
