@@ -133,6 +133,13 @@ static int place(const struct accepting *a, size_t part, struct hn_placement **r
         return 0;
 }
 
+/* Is its memory set to hold it at home?  One that is open although its owner did not wish it so was left open because
+ * its memory lay elsewhere; what may be plugged in has nodes of its own in it. */
+static bool is_confined(const struct hn_stand *stand)
+{
+        return stand->guest->request->wishes.memory != HN_MEMORY_SOFT && !hn_growth_kib(stand->guest->request);
+}
+
 /* Only its memory set changes: wider by a node, or its home again. */
 static int only_memory(const struct accepting *a, size_t part, struct hn_placement **ret)
 {
@@ -144,7 +151,7 @@ static int only_memory(const struct accepting *a, size_t part, struct hn_placeme
                 return -ENOMEM;
         if (p->widen >= 0)
                 r = hwloc_bitmap_set(to->memory_nodes, a->planner->input->host->nodes[p->widen].os);
-        else if (!hwloc_bitmap_iszero(to->memory_nodes))
+        else if (is_confined(stand_of(a, part)))
                 r = hwloc_bitmap_copy(to->memory_nodes, to->home);
         if (r < 0)
                 return -ENOMEM;

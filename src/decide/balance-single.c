@@ -192,9 +192,11 @@ static bool takes_in(const struct hn_planner *planner, const struct hn_stand *st
         return true;
 }
 
+/* Wider than its home, and not for what may be plugged in: that set is as it should be. */
 static bool is_wide(const struct hn_stand *stand)
 {
-        return !hwloc_bitmap_isincluded(stand->placement->memory_nodes, stand->placement->home);
+        return !hn_growth_kib(stand->guest->request)
+               && !hwloc_bitmap_isincluded(stand->placement->memory_nodes, stand->placement->home);
 }
 
 /* Its memory comes home: for what it gains, or because the memory set was widened and need not be any more. */

@@ -285,6 +285,44 @@ static void cpus_follow_memory_that_can_not_move(void **state)
         assert_true(fabs(moves.list[0].gain - 0.5) < 1e-6);
 }
 
+/* homenode came to it when its memory lay elsewhere, and did not confine it. */
+static void memory_that_came_home_stays_there(void **state)
+{
+        struct yard *yard = *state;
+        HN_MOVES struct hn_moves moves = { 0 };
+
+        yard_add(yard, 4, 4 * GIB, "0", 4);
+        yard_add(yard, 4, 4 * GIB, "3", 4);
+        hwloc_bitmap_zero(yard->placements[0]->memory_nodes);
+        yard_resident(yard, 0, 3);
+        yard_balance(yard, &moves);
+        assert_move(&moves, HN_MOVE_GATHER, 0, "0");
+        assert_set(moves.list[0].to->memory_nodes, "0");
+        /* its owner wants no memory set */
+        hn_moves_clear(&moves);
+        yard->requests[0]->wishes.memory = HN_MEMORY_SOFT;
+        yard_balance(yard, &moves);
+        assert_move(&moves, HN_MOVE_GATHER, 0, "0");
+        assert_set(moves.list[0].to->memory_nodes, "");
+}
+
+/* Memory that may be plugged in finds room on other nodes besides. */
+static void a_set_that_is_wide_for_more_stays_wide(void **state)
+{
+        struct yard *yard = *state;
+        HN_MOVES struct hn_moves moves = { 0 };
+
+        yard_add(yard, 4, 4 * GIB, "0", 4);
+        yard->requests[0]->memory_max_kib = 80 * GIB;
+        hwloc_bitmap_set_range(yard->placements[0]->memory_nodes, 0, 1);
+        assert_quiet(yard);
+        yard_add(yard, 4, 4 * GIB, "3", 4);
+        yard_resident(yard, 0, 3);
+        yard_balance(yard, &moves);
+        assert_move(&moves, HN_MOVE_GATHER, 0, "0");
+        assert_set(moves.list[0].to->memory_nodes, "0-1");
+}
+
 static void memory_follows_home(void **state)
 {
         struct yard *yard = *state;
@@ -630,6 +668,8 @@ int main(void)
                 ON_FOUR(who_must_not_be_moved_is_not),
                 ON_FOUR(cpus_follow_memory_that_can_not_move),
                 ON_FOUR(memory_follows_home),
+                ON_FOUR(memory_that_came_home_stays_there),
+                ON_FOUR(a_set_that_is_wide_for_more_stays_wide),
                 ON_FOUR(high_priority_is_moved_last),
                 ON_FOUR(high_priority_is_moved_where_nobody_else_may_be),
                 ON_TWO(two_change_places_where_there_is_no_room_for_one),
