@@ -88,7 +88,10 @@ static long move(int pid, size_t n, void **addresses, const int *nodes, int *sta
         long r = syscall(SYS_move_pages, (long) pid, (unsigned long) n, addresses, nodes, status,
                          all ? MPOL_MF_MOVE_ALL : MPOL_MF_MOVE);
 
-        return r < 0 ? -errno : r;
+        if (r >= 0)
+                return r;
+        /* A process that is ending has no memory any more, and that is what EINVAL says (find_mm_struct in mm/migrate.c). */
+        return errno == EINVAL ? -ESRCH : -errno;
 }
 
 static long kernel_move(void *data, int pid, size_t n, void **addresses, const int *nodes, int *status, bool all)

@@ -184,12 +184,12 @@ static int read_side_by_side(struct reading *reading, hn_mapping_seen *seen, voi
         uint64_t at = 0;
         bool have = false;
 
-        for (;;) {
+        for (bool any = false;; any = true) {
                 struct hn_mapping mapping = { 0 };
                 int r = next_line(reading->maps, &reading->maps_line, &reading->maps_room);
 
                 if (r <= 0)
-                        return r;
+                        return r < 0 || any ? r : -ESRCH;
                 r = read_maps_line(reading->maps_line, &mapping);
                 if (r >= 0)
                         r = find_numa_line(reading, mapping.start, &have, &at);

@@ -27,5 +27,6 @@ struct hn_mapping {
 /* One mapping; negative ends the reading with that error. */
 typedef int hn_mapping_seen(void *data, struct hn_mapping *mapping);
 
-/* Mappings that come or go meanwhile are told or not.  -ESRCH: no such process; -EBADMSG: not the kernel's form. */
+/* Mappings that come or go meanwhile are told or not.  -ESRCH: no such process, or it is ending
+ * and has none any more; -EBADMSG: not the kernel's form. */
 int hn_maps_read(const struct hn_root *root, int pid, hn_mapping_seen *seen, void *data);

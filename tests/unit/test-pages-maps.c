@@ -89,8 +89,16 @@ static void passes_over_what_came_or_went(void **state)
         assert_set(seen.mappings[0].policy, "0-1");
         forget(&seen);
 
-        assert_int_equal(read_texts(*state, "", "", &seen), 0);
+        assert_int_equal(read_texts(*state, "1000-2000 rw-p 00000000 00:00 0 \n", "", &seen), 0);
         assert_int_equal(seen.n, 0);
+}
+
+static void takes_no_mapping_for_no_process(void **state)
+{
+        struct seen seen = { 0 };
+
+        assert_int_equal(read_texts(*state, "", "", &seen), -ESRCH);
+        assert_int_equal(hn_maps_read(&((struct tree *) *state)->root, 8, keep, &seen), -ESRCH);
 }
 
 static void refuses_another_form(void **state)
@@ -119,6 +127,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(joins_both_files, tree_setup, tree_teardown),
                 cmocka_unit_test_setup_teardown(passes_over_what_came_or_went, tree_setup, tree_teardown),
+                cmocka_unit_test_setup_teardown(takes_no_mapping_for_no_process, tree_setup, tree_teardown),
                 cmocka_unit_test_setup_teardown(refuses_another_form, tree_setup, tree_teardown),
         };
 

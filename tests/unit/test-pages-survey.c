@@ -136,7 +136,7 @@ static void refuses_another_process(void **state)
         struct hn_pages *pages = NULL;
 
         assert_int_equal(hn_pages_survey(&tree->root, 7, 0, NULL, 0, NULL, &pages), -ESRCH);
-        put(tree, "", "");
+        put(tree, MAPPED("1000-2000"), "1000 default\n");
         assert_int_equal(hn_pages_survey(&tree->root, 7, 4712, NULL, 0, NULL, &pages), -ESRCH);
         assert_null(pages);
         assert_int_equal(hn_pages_survey(&tree->root, 7, 0, NULL, 0, NULL, &pages), 0);
@@ -147,7 +147,7 @@ static void takes_a_target_once(void **state)
 {
         HN_BITMAP hwloc_bitmap_t none = hwloc_bitmap_alloc(), one = set_of("1");
 
-        put(*state, "", "");
+        put(*state, MAPPED("1000-2000"), "1000 default\n");
         HN_PAGES struct hn_pages *pages = survey(*state, NULL, 0);
 
         assert_int_equal(hn_pages_target(pages, 0, none), -EINVAL);
