@@ -101,10 +101,13 @@ static bool open_batch(struct hn_pages *pages, struct hn_range *range, bool coar
 static size_t room(const struct hn_pages *pages)
 {
         const struct hn_batch *batch = pages->batch;
-        uint64_t most = pages->budget_kib[batch->coarse] * KIB / batch->piece;
+        uint64_t most = (pages->budget_kib[batch->coarse] * KIB + batch->piece / 2) / batch->piece;
 
         if (most == 0)
                 most = 1;
+        /* A bit of a turn costs nearly as much as a whole one. */
+        if (most > HN_PAGES_TURN)
+                most = (most + HN_PAGES_TURN / 2) / HN_PAGES_TURN * HN_PAGES_TURN;
         if (most > HN_PAGES_ROOM)
                 most = HN_PAGES_ROOM;
         return batch->n < most ? (size_t) most - batch->n : 0;
@@ -132,9 +135,13 @@ static int add(struct hn_pages *pages, struct hn_range *range, bool coarse)
         struct hn_batch *batch = pages->batch;
         bool dense = is_dense(pages, range);
         size_t count = room(pages), from = batch->n;
-        uint64_t left = (pieces_end(pages, range, coarse) - pages->address) / batch->piece;
+        uint64_t end = pieces_end(pages, range, coarse), left = (end - pages->address) / batch->piece;
         int r = 0;
 
+        if (left == 0) {
+                pages->address = end;
+                return 1;
+        }
         /* What is asked about need not be in the batch then. */
         if (!dense && count > 0)
                 count = HN_PAGES_ROOM - batch->n < HN_PAGES_ASK ? HN_PAGES_ROOM - batch->n : HN_PAGES_ASK;
@@ -143,8 +150,7 @@ static int add(struct hn_pages *pages, struct hn_range *range, bool coarse)
         if (count == 0)
                 return 0;
         for (size_t i = 0; i < count; i++)
-                /* addresses of another process, that nobody here follows */
-                batch->addresses[from + i] = (void *) (uintptr_t) (pages->address + i * batch->piece); /* NOLINT */
+                batch->addresses[from + i] = (void *) (uintptr_t) (pages->address + i * batch->piece);
         if (dense)
                 batch->n += count;
         else

@@ -8,6 +8,7 @@
 #include "act/pages.h"
 
 #define HN_PAGES_ROOM 32768u /* addresses in a batch: 128 MiB of 4 KiB pages */
+#define HN_PAGES_TURN 512u   /* pages that the kernel moves at a time (NR_MAX_BATCHED_MIGRATION), from 6.3 on */
 #define HN_PAGES_ASK 2048u   /* addresses that are asked about at once */
 
 /* Memory of one kind that is moved alike: a mapping, or small ones close to each other. */
@@ -55,9 +56,12 @@ struct hn_pages {
         size_t at;              /* the range that the walk is in … */
         uint64_t address;       /* … and where; 0: at its start */
         uint64_t budget_kib[2]; /* of the next batch: ordinary ones, coarse ones */
+        uint64_t call_us;       /* what a call takes beside what it moves */
+        unsigned batches;
         unsigned fine;          /* batches since huge pages were last looked for */
         unsigned turn;          /* of the nodes of a target */
         hwloc_bitmap_t full;    /* nodes that have no room */
+        uint64_t checked_us;     /* when it was the same process */
         uint64_t walk_began_kib; /* what was elsewhere when the walk began */
         uint64_t unmoved_kib;    /* in a row */
         bool done;

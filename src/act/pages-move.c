@@ -32,7 +32,7 @@ static void sort_out(struct hn_pages *pages)
                 struct hn_range *range = &pages->ranges[batch->ranges[i]];
                 int status = batch->status[i];
 
-                if (hn_pages_right(pages, range, status)) {
+                if (status == batch->node || hn_pages_right(pages, range, status)) {
                         hn_pages_moved(pages, range, batch->piece / KIB);
                 } else if (status >= 0 || status == UNTOLD || status == -EBUSY) {
                         batch->addresses[kept] = batch->addresses[i];

@@ -8,11 +8,16 @@
 #define KIB UINT64_C(1024)
 #define BEGIN_KIB (4u << 10)
 #define LEAST_KIB 256u
+#define WORTH_KIB (8u << 10)   /* the kernel takes four turns for it: less costs more by the page, where that is slow */
 #define MOST_KIB (HN_PAGES_ROOM * 4u)
 #define MOST_HUGE_KIB (1u << 20)
+#define CALL_AGAIN 16u         /* batches after which it is looked again what a call costs … */
+#define CALL_SHARE 32u         /* … of which it may be so small a part, as long as … */
+#define LONGEST_US (5 * HN_PAGES_BATCH_US)
 #define HUGE_AGAIN 32u         /* batches of ordinary pages after which huge ones are looked for again … */
-#define HUGE_TRIED 16u         /* … so many */
+#define HUGE_TRIED 4u          /* … so many */
 #define WALKS 4u
+#define CHECK_US 100000u       /* between two looks whether it is the same process */
 #define CRUMBS_KIB (4u << 10)  /* so little, and a thousandth, is not worth another walk */
 
 /* ---- where the memory is */
@@ -121,19 +126,41 @@ static int begin(struct hn_pages *pages)
         return 0;
 }
 
-/* So that the next one of the kind takes about as long as it should. */
+/* What a call costs that moves nothing.  Each has every CPU give back the pages that it holds back (lru_cache_disable in
+ * mm/swap.c), which is nothing on most machines, and 25 ms where all is emulated and the guest busy. */
+static void time_call(struct hn_pages *pages)
+{
+        void *address = (void *) (uintptr_t) pages->batch->first_address;
+        uint64_t began_us = pages->door.now_us(pages->door.data), took_us;
+        int node = pages->batch->node, status;
+
+        (void) pages->door.move(pages->door.data, pages->pid, 1, &address, &node, &status, false);
+        took_us = pages->door.now_us(pages->door.data) - began_us;
+        pages->call_us = pages->batches == 0 ? took_us : (3 * pages->call_us + took_us) / 4;
+}
+
+/* So that the next one of the kind takes about as long as it should; longer where much of it would be the call. */
 static void adapt(struct hn_pages *pages, uint64_t kib, uint64_t took_us)
 {
         bool coarse = pages->batch->coarse;
         uint64_t *budget_kib = &pages->budget_kib[coarse];
         uint64_t least_kib = coarse ? pages->huge / KIB : LEAST_KIB, most_kib = coarse ? MOST_HUGE_KIB : MOST_KIB;
-        uint64_t next_kib = kib * HN_PAGES_BATCH_US / (took_us ? took_us : 1);
+        uint64_t call_us = pages->call_us < LONGEST_US / 2 ? pages->call_us : LONGEST_US / 2;
+        uint64_t want_us = call_us * CALL_SHARE < HN_PAGES_BATCH_US ? HN_PAGES_BATCH_US : call_us * CALL_SHARE, next_kib;
 
+        if (want_us > LONGEST_US)
+                want_us = LONGEST_US;
+        /* A short one says little of a long one. */
+        if (kib < *budget_kib / 2 && took_us < want_us)
+                return;
+        took_us = took_us > call_us ? took_us - call_us : 1;
+        next_kib = kib * (want_us - call_us) / took_us;
+        if (next_kib < WORTH_KIB && kib * LONGEST_US > WORTH_KIB * took_us) /* it will not take too long */
+                next_kib = WORTH_KIB;
         if (next_kib > *budget_kib * 2)
                 next_kib = *budget_kib * 2;
-        /* A short one says little of a long one. */
-        if (kib < *budget_kib / 2 && took_us < HN_PAGES_BATCH_US)
-                return;
+        if (next_kib < *budget_kib / 8)
+                next_kib = *budget_kib / 8;
         *budget_kib = next_kib < least_kib ? least_kib : next_kib > most_kib ? most_kib : next_kib;
 }
 
@@ -144,7 +171,12 @@ static int move_batch(struct hn_pages *pages)
         struct hn_range *range = &pages->ranges[batch->ranges[0]];
         int r = hn_pages_move(pages);
 
-        adapt(pages, kib, pages->door.now_us(pages->door.data) - began_us);
+        uint64_t took_us = pages->door.now_us(pages->door.data) - began_us;
+
+        if (r >= 0 && pages->batches % CALL_AGAIN == 0)
+                time_call(pages);
+        pages->batches++;
+        adapt(pages, kib, took_us);
         if (!batch->coarse && pages->walk == 0 && hn_range_has_huge(pages, range) && ++pages->fine >= HUGE_AGAIN) {
                 pages->fine = 0;
                 range->coarse = true;
@@ -194,12 +226,25 @@ static int end_walk(struct hn_pages *pages)
         return 1;
 }
 
+/* A number does not come again in so short a time, and its memory would only be moved. */
+static int check_now_and_then(struct hn_pages *pages)
+{
+        uint64_t now_us = pages->door.now_us(pages->door.data);
+        int r;
+
+        if (pages->checked_us != 0 && now_us - pages->checked_us < CHECK_US)
+                return 0;
+        r = hn_pages_check(pages);
+        pages->checked_us = now_us;
+        return r;
+}
+
 static int step(struct hn_pages *pages)
 {
         int r = pages->batch ? 0 : begin(pages);
 
         if (r >= 0)
-                r = hn_pages_check(pages);
+                r = check_now_and_then(pages);
         if (r >= 0)
                 r = hn_pages_fill(pages);
         if (r > 0 && pages->batch->n > 0)

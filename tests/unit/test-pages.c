@@ -113,6 +113,27 @@ static void gets_past_ends_within_a_huge_page(void **state)
         assert_int_equal(paged_on(&paged, 1), PAGED_PAGES / 3 * 3);
 }
 
+/* Where a call itself takes 5 ms, 20 ms would be a quarter for nothing. */
+static void makes_longer_batches_where_calls_are_dear(void **state)
+{
+        HN_PAGES struct hn_pages *pages = survey("1");
+        struct hn_pages_progress progress;
+        uint64_t longest_us = 0;
+        int r = 1;
+        (void) state;
+
+        paged.call_us = 5000;
+        paged.page_us = 40;
+        while (r == 1) {
+                paged_tell(&paged, 1, ANONYMOUS);
+                r = hn_pages_step(pages, &progress);
+                longest_us = progress.batch_us > longest_us ? progress.batch_us : longest_us;
+        }
+        assert_int_equal(r, 0);
+        assert_true(longest_us < 125000); /* 100 ms, and half a turn of the kernel's */
+        assert_true(paged.now_us < UINT64_C(40) * PAGED_PAGES * 115 / 100);
+}
+
 static void leaves_what_is_right(void **state)
 {
         struct hn_pages_progress progress;
@@ -322,6 +343,7 @@ static void tells_a_process_that_ended(void **state)
         /* The number came again. */
         tree_put(&paged.tree, "/proc/7/stat", "7 (sh) S 1 7 7 0 -1 4194560 1 1 1 1 1 1 1 1 20 0 9 0 4712 1 1\n");
         unsigned calls = paged.moves + paged.queries;
+        paged.now_us += 100000;
         assert_int_equal(hn_pages_step(pages, &progress), -ESRCH);
         assert_int_equal(hn_pages_look(pages), -ESRCH);
         assert_int_equal(paged.moves + paged.queries, calls);
@@ -348,6 +370,26 @@ static void moves_the_rest_as_well(void **state)
         assert_int_equal(paged_on(&paged, 1), PAGED_PAGES);
         assert_in_range(paged.moves, 2, 8);
         hn_pages_free(pages);
+}
+
+/* The kernel's own mappings end with a page. */
+static void gets_past_ends_within_a_page(void **state)
+{
+        HN_BITMAP hwloc_bitmap_t nodes = set_of("1");
+        HN_PAGES struct hn_pages *pages = NULL;
+        struct hn_pages_progress progress;
+        int r = 1;
+        (void) state;
+
+        tree_put(&paged.tree, "/proc/7/maps", "7f0000000000-7f0000300000 rw-s 00000000 00:0f 9  /dev/hugepages/a\n");
+        tree_put(&paged.tree, "/proc/7/numa_maps", "7f0000000000 default huge N0=2 kernelpagesize_kB=2048\n");
+        assert_int_equal(hn_pages_survey(&paged.tree.root, PAGED_PID, 0, NULL, 0, &paged.door, &pages), 0);
+        assert_int_equal(hn_pages_target(pages, 0, nodes), 0);
+        for (unsigned steps = 0; r == 1; steps++) {
+                assert_true(steps < 100);
+                r = hn_pages_step(pages, &progress);
+        }
+        assert_int_equal(r, 0);
 }
 
 /* Without a door a recorded tree's pages go where they are told; the running host's are not touched. */
@@ -378,8 +420,8 @@ static void moves_in_a_recorded_tree(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                T(gets_past_ends_within_a_huge_page),
-                T(moves_everything_in_batches),       T(leaves_what_is_right),
+                T(moves_everything_in_batches),       T(makes_longer_batches_where_calls_are_dear),
+                T(leaves_what_is_right),              T(gets_past_ends_within_a_huge_page),
                 T(does_nothing_where_all_is_right),   T(moves_huge_pages_by_an_address_each),
                 T(finds_out_where_pages_are_huge),    T(tries_busy_pages_again),
                 T(goes_on_past_pages_that_stay),      T(gives_up_where_nothing_goes),
@@ -387,6 +429,7 @@ int main(void)
                 T(ends_where_the_target_is_full),     T(takes_the_other_node_where_one_is_full),
                 T(passes_over_memory_that_goes),      T(tells_a_process_that_ended),
                 T(moves_the_rest_as_well),            T(moves_in_a_recorded_tree),
+                T(gets_past_ends_within_a_page),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
