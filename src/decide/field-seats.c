@@ -198,9 +198,8 @@ static void demand(struct hn_stand *stand)
 {
         double asked = (double) stand->asked_milli / 1000, busy = stand->guest->busy_cpus;
         double wants = !(busy >= 0) || busy > asked ? asked : busy, active = wants < 1 ? wants : 1;
+        double part = hn_demand_part(busy, stand->asked_milli, HN_DEMAND_FLOOR);
 
-        if (wants < asked * HN_DEMAND_FLOOR)
-                wants = asked * HN_DEMAND_FLOOR;
         if (busy >= 0 && active < HN_ACTIVITY_FLOOR)
                 active = HN_ACTIVITY_FLOOR;
         if (!(busy >= 0))
@@ -211,7 +210,7 @@ static void demand(struct hn_stand *stand)
         for (size_t i = 0; i < stand->n_seats; i++) {
                 struct hn_seat *seat = &stand->seats[i];
 
-                seat->vcpus_milli = asked > 0 ? (uint64_t) ((double) seat->vcpus_milli * (wants / asked) + 0.5) : 0;
+                seat->vcpus_milli = (uint64_t) ((double) seat->vcpus_milli * part + 0.5);
                 stand->milli += seat->vcpus_milli;
         }
 }

@@ -135,15 +135,74 @@ static uint64_t share_of(uint64_t part, uint64_t whole)
         return whole ? (uint64_t) ((double) part / (double) whole * (double) SHARE_ONE + 0.5) : 0;
 }
 
-static void add_placement(struct hn_ground *ground, const struct hn_placement *placement, struct sum *sums,
-                          uint64_t *promised)
+/* Loads of guests by uuid; one per guest is read, whatever order they come in. */
+struct loads {
+        const struct hn_guest_load **list;
+        size_t n;
+};
+
+static int by_uuid(const void *a, const void *b)
+{
+        const struct hn_guest_load *const *x = a, *const *y = b;
+
+        return strcmp((*x)->uuid, (*y)->uuid);
+}
+
+static int sort_loads(const struct hn_situation *situation, struct loads *ret)
+{
+        const struct hn_load *load = situation->load;
+
+        if (!load || !load->n_guests || !situation->n_placements)
+                return 0;
+        ret->list = calloc(load->n_guests, sizeof *ret->list);
+        if (!ret->list)
+                return -ENOMEM;
+        for (; ret->n < load->n_guests; ret->n++)
+                ret->list[ret->n] = &load->guests[ret->n];
+        qsort(ret->list, ret->n, sizeof *ret->list, by_uuid);
+        return 0;
+}
+
+static void end_loads(struct loads *loads)
+{
+        free(loads->list);
+}
+
+/* CPUs that a guest uses and waits for; negative: not measured. */
+static double busy_cpus(const struct loads *loads, const char *uuid)
+{
+        struct hn_guest_load key = { 0 };
+        const struct hn_guest_load *p = &key, **found;
+
+        if (!loads->n || strlen(uuid) >= sizeof key.uuid)
+                return -1;
+        memcpy(key.uuid, uuid, strlen(uuid));
+        found = bsearch(&p, loads->list, loads->n, sizeof *loads->list, by_uuid);
+        if (!found)
+                return -1;
+        return (*found)->run_cpus + ((*found)->wait_cpus > 0 ? (*found)->wait_cpus : 0);
+}
+
+double hn_demand_part(double busy_cpus, uint64_t vcpus_milli, double floor)
+{
+        double part = vcpus_milli ? busy_cpus * 1000 / (double) vcpus_milli : 1;
+
+        if (!(busy_cpus >= 0) || part > 1)
+                return 1;
+        return part < floor ? floor : part;
+}
+
+static void add_placement(struct hn_ground *ground, const struct hn_placement *placement, const struct loads *loads,
+                          struct sum *sums, uint64_t *promised)
 {
         uint64_t quarters = (uint64_t) (hn_weight(placement->priority) * WEIGHT_ONE), milli = 0, memory = 0;
+        double part;
 
         for (size_t i = 0; i < placement->n_promises; i++) {
                 milli = hn_add(milli, placement->promises[i].vcpus_milli);
                 memory = hn_add(memory, placement->promises[i].memory_kib);
         }
+        part = hn_demand_part(busy_cpus(loads, placement->uuid), milli, HN_PLACE_DEMAND_FLOOR);
         for (size_t i = 0; i < placement->n_promises; i++) {
                 const struct hn_promise *p = &placement->promises[i];
                 size_t kind = hn_ground_kind(ground, p->page_kib);
@@ -151,7 +210,7 @@ static void add_placement(struct hn_ground *ground, const struct hn_placement *p
 
                 if (at < 0)
                         continue;
-                sums[at].milli = hn_add(sums[at].milli, p->vcpus_milli);
+                sums[at].milli = hn_add(sums[at].milli, (uint64_t) ((double) p->vcpus_milli * part + 0.5));
                 sums[at].cpu_shares += quarters * share_of(p->vcpus_milli, milli);
                 if (!p->page_kib)
                         sums[at].memory_shares += quarters * share_of(p->memory_kib, memory);
@@ -277,12 +336,13 @@ static int sum_up(struct hn_ground *ground, const struct hn_request *request)
         size_t n = ground->host->n_nodes;
         HN_FREE struct sum *sums = calloc(n + 1, sizeof *sums);
         HN_FREE uint64_t *promised = calloc(n * ground->n_pages + 1, sizeof *promised);
+        HN_CLEANUP(end_loads) struct loads loads = { 0 };
 
-        if (!sums || !promised)
+        if (!sums || !promised || sort_loads(situation, &loads) < 0)
                 return -ENOMEM;
         for (size_t i = 0; i < situation->n_placements; i++)
                 if (hn_ground_counts(situation->placements[i], request))
-                        add_placement(ground, situation->placements[i], sums, promised);
+                        add_placement(ground, situation->placements[i], &loads, sums, promised);
         for (size_t at = 0; at < n; at++)
                 fill_node(ground, at, &sums[at], promised);
         return 0;

@@ -7,6 +7,10 @@
 
 #include "decide/decide.h"
 
+/* Of the vCPUs that a guest was promised so many count at least where guests are placed, however idle it is: a placement is
+ * to last. */
+#define HN_PLACE_DEMAND_FLOOR 0.25
+
 /* The part of a last-level cache that belongs to one node. */
 struct hn_cache_part {
         size_t cache;            /* into host->caches */
@@ -61,6 +65,10 @@ int hn_ground_new(const struct hn_situation *situation, const struct hn_request 
 void hn_ground_free(struct hn_ground *ground);
 HN_DEFINE_CLEANUP(struct hn_ground *, hn_ground_free, hn_cleanup_ground)
 #define HN_GROUND HN_CLEANUP(hn_cleanup_ground)
+
+/* The part of its vCPUs that a guest demands, `floor` at least: by the CPUs that it uses and waits for (busy_cpus; negative or no
+ * number: not measured, all). */
+double hn_demand_part(double busy_cpus, uint64_t vcpus_milli, double floor);
 
 /* Fills in how far each node is from a domain's devices. */
 void hn_ground_devices(struct hn_ground *ground, const struct hn_request *request);

@@ -35,9 +35,20 @@ double hn_weight(enum hn_priority priority)
         return priority == HN_PRIORITY_LOW ? HN_WEIGHT_LOW : HN_WEIGHT_NORMAL;
 }
 
+static double square(double x)
+{
+        return x * x;
+}
+
 double hn_contention(double u)
 {
-        return u <= 2 ? u * u / 4 : u - 1;
+        double even = HN_CONTENTION_EVEN * (u <= 2 ? square(u) : 4 * (u - 1)), wait = 0;
+
+        if (u >= 1 + HN_CONTENTION_REACH)
+                wait = u - 1;
+        else if (u > 1 - HN_CONTENTION_REACH)
+                wait = square(u - 1 + HN_CONTENTION_REACH) / (4 * HN_CONTENTION_REACH);
+        return even + wait;
 }
 
 /* End of the run of seats that belong to the cell of seat `first`; sums up the cell's memory. */

@@ -25,17 +25,26 @@
 /* Share of the work that waits for devices where a domain has some. */
 #define HN_DEVICE_SHARE 0.3
 
-/* All memory of a node gone: reclaim and compaction take a fifth of the time. */
-#define HN_SHORTAGE_SLOW 0.2
+/* All memory of a node gone but for the reserve: reclaim and compaction take a fiftieth of the time.  Guests are promised
+ * all that they may touch: what is left is not what they still need. */
+#define HN_SHORTAGE_SLOW 0.02
 
 /* vCPUs split over very many last-level caches, against all in one. */
 #define HN_CACHE_SLOW 0.05
 
-/* A host full to the brim whose best hole is torn: what a domain still to come would lose by spanning. */
-#define HN_HOLE_SLOW 0.05
+/* A host full to the brim whose best hole is torn: what domains still to come would lose by spanning, half of the speed
+ * for each of two. */
+#define HN_HOLE_SLOW 1.0
 
 /* Below this share of promised memory there are holes enough and none is worth keeping. */
-#define HN_HOLE_FILL 0.5
+#define HN_HOLE_FILL 0.2
+
+/* So far around a demand of the whole capacity vCPUs wait now and then: it is never as even as its mean. */
+#define HN_CONTENTION_REACH 0.2
+
+/* How much a demand below the capacity is worth to be evened out: siblings of one core, caches and memory bandwidth are
+ * shared before CPUs are, and what demands little now may come to demand more. */
+#define HN_CONTENTION_EVEN 0.15
 
 /* One cell's part on one node, in what it is promised there. */
 struct hn_seat {
@@ -59,8 +68,9 @@ struct hn_tally {
 
 double hn_weight(enum hn_priority priority);
 
-/* Expected slowdown at a CPU demand of u times the capacity.  vCPUs are busy half of the time: below twice
- * the capacity they collide now and then, above it all the time. */
+/* Expected slowdown at a CPU demand of u times the capacity: what is above it takes so much longer; near to it some does.
+ * Besides, up to twice the capacity, it rises with the square: of two ways with the same sum the more even one is better
+ * for those that would be worst off. */
 double hn_contention(double u);
 
 /* The CPU term of one node: the slowdown of what of a domain comes to be there (`weight`: the domain's, times the share

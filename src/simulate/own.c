@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "simulate/request.h"
 
@@ -68,16 +69,34 @@ static struct hn_request *request_of(const struct hn_trace_guest *guest, size_t 
         return request;
 }
 
+/* What the daemon would have measured: all that is wanted, whether it is had or waited for. */
+static int measure(const struct hn_own *own, const struct hn_world *world, struct hn_load *load)
+{
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < own->n; i++) {
+                const struct hn_request *request = own->guests[i].request;
+                struct hn_guest_load guest = { .run_cpus = request->vcpus_max * world->busy };
+
+                memcpy(guest.uuid, request->uuid, sizeof guest.uuid);
+                r = hn_load_add_guest(load, &guest);
+        }
+        return r;
+}
+
 static int own_place(void *state, const struct hn_world *world, const struct hn_trace_guest *guest, size_t number,
                      struct hn_spot **ret)
 {
         struct hn_own *own = state;
         HN_DECISION struct hn_decision *decision = NULL;
         HN_REQUEST struct hn_request *request = request_of(guest, number);
-        int r = request ? make_room(own) : -ENOMEM;
-        const struct hn_situation situation = { .host = world->host, .policy = world->policy,
+        HN_LOAD struct hn_load *load = calloc(1, sizeof *load);
+        int r = request && load ? make_room(own) : -ENOMEM;
+        const struct hn_situation situation = { .host = world->host, .policy = world->policy, .load = load,
                                                 .placements = own->placements, .n_placements = own->n };
 
+        if (r >= 0)
+                r = measure(own, world, load);
         if (r >= 0)
                 r = hn_decide(&situation, request, &decision);
         if (r >= 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Moves of guests that run, with scores worked out by hand (score.h): where guests demand u times the CPUs of a node,
- * each that is busy loses u²/4 up to u = 2 and u - 1 beyond; memory at distance d costs (d - 10)/20.
+ * each that is busy loses 0.15 u² up to u = 0.8, that and u - 1 from 1.2 to 2, and 1.6 (u - 1) beyond (0.2 at 1); memory at
+ * distance d costs (d - 10)/20.
  */
 #include "unit/support/test.h"
 
@@ -59,20 +60,20 @@ static void busy_guests_are_separated(void **state)
 
         yard_add(yard, 4, 4 * GIB, "0", 4);
         yard_add(yard, 4, 4 * GIB, "0", 4);
-        /* 8 on 4 CPUs: 1 for each of the two, against 1/4 */
-        assert_true(fabs(yard_total(yard) - 2) < 1e-6);
+        /* 8 on 4 CPUs: 1.6 for each of the two, against 0.2 */
+        assert_true(fabs(yard_total(yard) - 3.2) < 1e-6);
         yard_balance(yard, &moves);
         assert_move(&moves, HN_MOVE_GUEST, 0, "1");
-        assert_true(fabs(moves.list[0].gain - 1.5) < 1e-6);
+        assert_true(fabs(moves.list[0].gain - 2.8) < 1e-6);
         assert_set(moves.list[0].cells[0].from, "0");
         assert_set(moves.list[0].cells[0].to, "1");
         /* QEMU's own 32 MiB and 8 more per further GiB are counted where nothing is measured */
         assert_int_equal(moves.list[0].memory_kib, 4 * GIB + 56 * MIB);
         assert_set(moves.list[0].to->cells[0].cpus, "4-7");
         assert_set(moves.list[0].runner_up, "2");
-        assert_true(fabs(moves.list[0].runner_up_gain - 1.5) < 1e-6);
+        assert_true(fabs(moves.list[0].runner_up_gain - 2.8) < 1e-6);
         yard_apply(yard, &moves);
-        assert_true(fabs(yard_total(yard) - 0.5) < 1e-6);
+        assert_true(fabs(yard_total(yard) - 0.4) < 1e-6);
         assert_quiet(yard);
 }
 
@@ -178,8 +179,8 @@ static void host_load_counts(void **state)
         yard_add(yard, 2, GIB, "0", 2);
         yard_balance(yard, &moves);
         assert_move(&moves, HN_MOVE_GUEST, 0, "1");
-        /* (10/4 - 1) against (2/4)²/4 */
-        assert_true(fabs(moves.list[0].gain - (1.5 - 0.0625)) < 1e-6);
+        /* 1.6 (10/4 - 1) against 0.15 (2/4)² */
+        assert_true(fabs(moves.list[0].gain - (2.4 - 0.0375)) < 1e-6);
 }
 
 /* Copying 64 GiB at 1 GiB/s between nodes at distance 20 costs a guest 64 s × (1/10 + 1/4) and 0.2 s, and the others
@@ -192,16 +193,16 @@ static void a_move_must_pay_back(void **state)
         yard_add(yard, 4, 64 * GIB, "0", 4);
         yard->load.nodes[yard->load.n_nodes++] = (struct hn_node_load) { .node = 0, .busy_cpus = 1 };
         yard_resident(yard, 0, 0);
-        /* (5/4)²/4 against 1/4: 0.140625 less; 25.8 s / 0.140625 = 183.5 s */
+        /* 0.15 (5/4)² + 1/4 against 0.2: 0.284375 less; 25.8 s / 0.284375 = 90.7 s */
         yard_balance(yard, &moves);
         assert_move(&moves, HN_MOVE_GUEST, 0, "1");
         assert_true(fabs(moves.list[0].cost - 25.8) < 1e-6);
-        assert_true(fabs((double) moves.list[0].pays_back_us / 1e6 - 183.467) < 1e-2);
+        assert_true(fabs((double) moves.list[0].pays_back_us / 1e6 - 90.725) < 1e-2);
         assert_int_equal(moves.list[0].copy_us, 64 * SECOND_US);
-        yard->policy.balance.payback_seconds = 280; /* 25.8 / 280 = 0.0921: 0.0485 is left, less than the threshold */
+        yard->policy.balance.payback_seconds = 110; /* 25.8 / 110 = 0.2345: 0.0498 is left, less than the threshold */
         yard_balance(yard, &none);
         assert_int_equal(none.n, 0);
-        yard->policy.balance.payback_seconds = 300;
+        yard->policy.balance.payback_seconds = 200; /* 51.4 / 200 = 0.257 */
         yard->input.copy_kib_per_second = GIB / 2;
         assert_quiet(yard);
 }

@@ -105,12 +105,12 @@ static void memory_is_narrowed_when_little_is_left_behind(void **state)
         assert_true(tree_file_has(&kept->tree, HN_UNITS_FILE, narrow));
 }
 
-/* 4 vCPUs by the ledger, 1 CPU left: 3.  Elsewhere 1 for 4 on 2, and the distance: 0.55 at 21, 2.5 at 60. */
+/* 4 vCPUs by the ledger, 1 CPU left: 4.8.  Elsewhere 1.6 for 4 on 2, and the distance: 0.55 at 21, 3.5 at 80. */
 static void one_that_lost_some_cpus_stays_where_going_is_worse(void **state)
 {
         struct kept *kept = *state;
 
-        tree_put(&kept->tree, NODE "/node2/distance", "60 60 10 60\n");
+        tree_put(&kept->tree, NODE "/node2/distance", "80 80 10 80\n");
         assert_int_equal(hn_root_remove(&kept->tree.root, HN_TOPOLOGY_PATH), 0);
         kept_settle(kept);
         put_online(kept, "0-4,6-7\n", "5\n", "4\n");

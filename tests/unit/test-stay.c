@@ -127,23 +127,23 @@ static bool leaves(const struct stay *stay, const char *list)
         return answer;
 }
 
-/* Elsewhere: 0.25 for 4 vCPUs on 4 CPUs and 0.5 for memory at distance 20. */
+/* Elsewhere: 0.2 for 4 vCPUs on 4 CPUs and 0.5 for memory at distance 20. */
 static void leaves_where_crowding_costs_more_than_distance(void **state)
 {
         struct stay *stay = *state;
 
-        assert_false(leaves(stay, "1")); /* 0.25 */
+        assert_false(leaves(stay, "1")); /* 0.2 */
         lose_cpus(stay, 3, 3);
-        assert_false(leaves(stay, "1")); /* (4/3)²/4 = 0.44 */
+        assert_false(leaves(stay, "1")); /* 0.15 (4/3)² + 1/3 = 0.6 */
         lose_cpus(stay, 2, 2);
-        assert_true(leaves(stay, "1")); /* 1 */
-        host_distance(stay->scene->host, 0, 1, 26);
-        assert_false(leaves(stay, "1")); /* 0.25 + 0.8 */
+        assert_true(leaves(stay, "1")); /* 1.6 */
+        host_distance(stay->scene->host, 0, 1, 40);
+        assert_false(leaves(stay, "1")); /* 0.2 + 1.5 */
         lose_cpus(stay, 1, 1);
-        assert_true(leaves(stay, "1")); /* 3 */
+        assert_true(leaves(stay, "1")); /* 4.8 */
 }
 
-/* With another there: 1 for 8 vCPUs on 4 CPUs, 0.75 more for the other, 0.5 for the distance. */
+/* With another there: 1.6 for 8 vCPUs on 4 CPUs, 1.4 more for the other, 0.5 for the distance. */
 static void others_that_are_there_count(void **state)
 {
         struct stay *stay = *state;
@@ -153,10 +153,10 @@ static void others_that_are_there_count(void **state)
         (void) scene_start(stay->scene, other);
         hn_request_free(other);
         lose_cpus(stay, 2, 3);
-        assert_false(leaves(stay, "1")); /* 1 */
+        assert_false(leaves(stay, "1")); /* 1.6 */
         assert_true(leaves(stay, "2"));
         lose_cpus(stay, 1, 1);
-        assert_true(leaves(stay, "1")); /* 3 */
+        assert_true(leaves(stay, "1")); /* 4.8 */
 }
 
 static void nobody_goes_where_there_is_no_cpu(void **state)
