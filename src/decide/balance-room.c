@@ -93,9 +93,26 @@ static size_t find_victim(const struct making *m, size_t at, uint64_t lack_kib, 
         return best;
 }
 
-/* The best other home for a guest that is lifted; SIZE_MAX: none.  *ret_more: how much worse it is there. */
-static size_t find_home(struct hn_planner *planner, const struct hn_stand *stand, size_t from, double *ret_more)
+/* Room for one that gives way: it leaves before the one that runs and gets its room. */
+static bool takes_in(const struct making *m, const struct hn_stand *stand, const struct hn_seat *seats)
 {
+        struct hn_field *field = m->planner->field;
+        bool takes;
+
+        if (!hn_field_fits(field, stand, seats))
+                return false;
+        if (m->starts)
+                return hn_planner_takes(m->planner, stand, seats);
+        hn_field_put(field, m->stand, m->stand->seats);
+        takes = hn_planner_goes_first(m->planner, stand, seats);
+        hn_field_lift(field, m->stand, m->stand->seats);
+        return takes;
+}
+
+/* The best other home for a guest that is lifted; SIZE_MAX: none.  *ret_more: how much worse it is there. */
+static size_t find_home(const struct making *m, const struct hn_stand *stand, size_t from, double *ret_more)
+{
+        struct hn_planner *planner = m->planner;
         struct hn_field *field = planner->field;
         struct hn_score here, there;
         size_t best = SIZE_MAX;
@@ -105,8 +122,7 @@ static size_t find_home(struct hn_planner *planner, const struct hn_stand *stand
                 if (at == from || !hn_planner_open(planner, stand, at) || hn_planner_avoids(planner, stand, &at, 1))
                         continue;
                 hn_field_seats(stand, &at, 1, planner->seats[0]);
-                if (!hn_field_fits(field, stand, planner->seats[0])
-                    || !hn_planner_takes(planner, stand, planner->seats[0]))
+                if (!takes_in(m, stand, planner->seats[0]))
                         continue;
                 hn_field_score(field, stand, planner->seats[0], &there);
                 if (best != SIZE_MAX && there.total - here.total >= *ret_more)
@@ -140,7 +156,7 @@ static bool clear_node(struct making *m, size_t at, double *ret_more, double *re
                         return false;
                 stand = &field->stands[victim];
                 hn_field_lift(field, stand, stand->seats);
-                m->to[m->n] = find_home(planner, stand, at, &more);
+                m->to[m->n] = find_home(m, stand, at, &more);
                 if (m->to[m->n] == SIZE_MAX) {
                         hn_field_put(field, stand, stand->seats);
                         return false;

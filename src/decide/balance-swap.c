@@ -94,12 +94,39 @@ static double put_both(struct pairing *p, const struct hn_seat *seats_a, const s
         return sum;
 }
 
+/* May the one go while the other is still there?  Both are lifted before and after. */
+static bool goes_first(const struct pairing *p, const struct hn_stand *first, const struct hn_seat *seats,
+                       const struct hn_stand *last)
+{
+        bool goes;
+
+        hn_field_put(p->planner->field, last, last->seats);
+        goes = hn_planner_goes_first(p->planner, first, seats);
+        hn_field_lift(p->planner->field, last, last->seats);
+        return goes;
+}
+
+/* The guest that goes first is named first. */
+static void offer(struct pairing *p, bool a_first, double gain, double cost)
+{
+        struct hn_planner *planner = p->planner;
+
+        hn_planner_begin(planner, HN_MOVE_SWAP);
+        for (int i = 0; i < 2; i++)
+                if ((i == 0) == a_first)
+                        hn_planner_part(planner, p->guest_a, &p->b->nodes[0], 1);
+                else
+                        hn_planner_part(planner, p->guest_b, &p->a->nodes[0], 1);
+        hn_planner_offer(planner, gain, cost);
+}
+
 static void look_at(struct pairing *p)
 {
         struct hn_planner *planner = p->planner;
         struct hn_field *field = planner->field;
         size_t at_a = p->a->nodes[0], at_b = p->b->nodes[0];
         double before, after, gain, cost;
+        bool a_first, b_first;
 
         hn_field_seats(p->a, &at_b, 1, planner->seats[0]);
         hn_field_seats(p->b, &at_a, 1, planner->seats[1]);
@@ -107,11 +134,13 @@ static void look_at(struct pairing *p)
         hn_field_lift(field, p->b, p->b->seats);
         before = put_both(p, p->a->seats, p->b->seats, false) + p->a->away + p->b->away;
         after = put_both(p, planner->seats[0], planner->seats[1], true);
+        a_first = after >= 0 && goes_first(p, p->a, planner->seats[0], p->b);
+        b_first = after >= 0 && !a_first && goes_first(p, p->b, planner->seats[1], p->a);
         hn_field_put(field, p->b, p->b->seats);
         hn_field_put(field, p->a, p->a->seats);
         p->scored++;
         gain = before - after;
-        if (after < 0 || gain <= best_so_far(planner))
+        if ((!a_first && !b_first) || gain <= best_so_far(planner))
                 return;
         cost = hn_planner_cost(planner, p->a, planner->seats[0]) + hn_planner_cost(planner, p->b, planner->seats[1]);
         if (hn_planner_net(planner, gain, cost) <= best_so_far(planner)
@@ -119,10 +148,7 @@ static void look_at(struct pairing *p)
                                                                + hn_planner_extra(planner, p->b)
             || hn_planner_avoids(planner, p->a, &at_b, 1) || hn_planner_avoids(planner, p->b, &at_a, 1))
                 return;
-        hn_planner_begin(planner, HN_MOVE_SWAP);
-        hn_planner_part(planner, p->guest_a, &at_b, 1);
-        hn_planner_part(planner, p->guest_b, &at_a, 1);
-        hn_planner_offer(planner, gain, cost);
+        offer(p, a_first, gain, cost);
 }
 
 static void look_for_partner(struct pairing *p)

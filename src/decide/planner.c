@@ -154,6 +154,12 @@ bool hn_planner_takes(const struct hn_planner *planner, const struct hn_stand *s
         return true;
 }
 
+bool hn_planner_goes_first(const struct hn_planner *planner, const struct hn_stand *stand, const struct hn_seat *seats)
+{
+        return planner->input->free_kib ? hn_planner_takes(planner, stand, seats)
+                                        : hn_field_fits(planner->field, stand, seats);
+}
+
 bool hn_planner_avoids(const struct hn_planner *planner, const struct hn_stand *stand, const size_t *nodes, size_t k)
 {
         const struct hn_balance_record *record = hn_balance_recall(planner->input->past, stand->placement->uuid);

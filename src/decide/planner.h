@@ -82,6 +82,10 @@ bool hn_planner_avoids(const struct hn_planner *planner, const struct hn_stand *
 /* Is there memory now for what would be copied to each node, whatever is promised, and would the node not run short? */
 bool hn_planner_takes(const struct hn_planner *planner, const struct hn_stand *stand, const struct hn_seat *seats);
 
+/* May it go there while all others are where they are put down?  Moves of a group are made one after the other: there must
+ * be memory for the first while the last has not left yet.  What is free now counts; where that is not known, promises. */
+bool hn_planner_goes_first(const struct hn_planner *planner, const struct hn_stand *stand, const struct hn_seat *seats);
+
 /* Memory that is copied where a guest's seats become these, and what that costs in slowdown × seconds. */
 uint64_t hn_planner_copied_kib(const struct hn_planner *planner, const struct hn_stand *stand,
                                const struct hn_seat *seats);

@@ -10,7 +10,7 @@
 
 #include "unit/support/yard.h"
 
-#define ROUNDS 60u
+#define ROUNDS 160u
 
 static uint64_t drawn;
 

@@ -365,16 +365,22 @@ static void high_priority_is_moved_where_nobody_else_may_be(void **state)
         assert_move(&moves, HN_MOVE_GUEST, 0, "1");
 }
 
-/* Both nodes are full: busy guests on the one, idle ones on the other. */
+/* All of both nodes is promised: busy guests on the one, idle ones on the other.  One of two that change places goes first,
+ * and needs memory while the other is still there: guests have not touched all they were promised. */
 static void two_change_places_where_there_is_no_room_for_one(void **state)
 {
         struct yard *yard = *state;
+        uint64_t free_kib[2] = { 47 * GIB, 47 * GIB };
         HN_MOVES struct hn_moves moves = { 0 };
 
         for (unsigned i = 0; i < 2; i++)
                 yard_add(yard, 4, 48 * GIB, "0", 4);
         for (unsigned i = 0; i < 2; i++)
                 yard_add(yard, 4, 48 * GIB, "1", 0.1);
+        assert_quiet(yard);
+        yard->input.free_kib = free_kib;
+        assert_quiet(yard);
+        free_kib[1] = 50 * GIB;
         yard_balance(yard, &moves);
         assert_int_equal(moves.n, 2);
         assert_int_equal(moves.list[0].kind, HN_MOVE_SWAP);
@@ -462,16 +468,22 @@ static void a_guest_across_nodes_gets_whole(void **state)
 }
 
 /* 90 GiB across both nodes: half of its accesses take 2.5 times as long; no node has room for it until a smaller guest
- * goes. */
+ * goes, which does so first, and finds memory that was promised to the large one but is free now. */
 static void guests_make_room_for_one_across_nodes(void **state)
 {
         struct yard *yard = *state;
+        uint64_t free_kib[2] = { 40 * GIB, 30 * GIB };
         HN_MOVES struct hn_moves moves = { 0 };
 
         host_distance(yard->host, 0, 1, 40);
         yard_add(yard, 1, 30 * GIB, "0", 0.1);
         yard_add(yard, 1, 30 * GIB, "1", 0.1);
         assert_true(yard_put(yard, vm(2, 4, 90 * GIB), "0-1", 4));
+        assert_quiet(yard);
+        yard->input.free_kib = free_kib;
+        free_kib[0] = 30 * GIB;
+        assert_quiet(yard);
+        free_kib[1] = 40 * GIB;
         yard_balance(yard, &moves);
         assert_int_equal(moves.n, 2);
         assert_int_equal(moves.list[0].kind, HN_MOVE_ROOM);

@@ -196,6 +196,9 @@ void yard_apply(struct yard *yard, const struct hn_moves *moves)
                         yard_resident(yard, guest, (unsigned) hwloc_bitmap_first(move->to->home));
                 assert_int_equal(hn_balance_note(&yard->past, move->to->uuid, move->to->home, true,
                                                  yard->input.now_us), 0);
+                /* moves of a group are made in their order: there is room for each when its turn comes */
+                if (!yard->input.free_kib)
+                        check_room(yard);
         }
         check_room(yard);
 }
