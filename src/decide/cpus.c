@@ -61,15 +61,8 @@ void hn_cpus_count_free(struct hn_ground *ground, unsigned threads)
         }
 }
 
-/* Does it run there, or has it only memory there (it leans on another node)? */
-static bool runs_on(const struct hn_task *task, size_t i, const struct hn_placement *placement, unsigned node)
-{
-        return task->needs[i].fixed || !task->needs[i].n_vcpus || hn_idset_count(placement->cells[i].nodes) == 1
-               || hn_placement_milli(placement, node) > 0;
-}
-
 /* All CPUs of the cell's nodes, or those of one cache.  The cell's vCPUs then crowd that cache for the cells
- * that come after. */
+ * that come after.  One that leans on a node has its CPUs already (place.c). */
 static int choose_cell(const struct hn_task *task, size_t i, struct hn_placement *placement)
 {
         struct hn_placed_cell *cell = &placement->cells[i];
@@ -77,11 +70,11 @@ static int choose_cell(const struct hn_task *task, size_t i, struct hn_placement
         struct hn_cache_part *part = NULL;
         double loss;
 
+        if (!hwloc_bitmap_iszero(cell->cpus))
+                return 0;
         HN_IDSET_FOREACH(os, cell->nodes) {
                 int at = hn_host_at(host, (unsigned) os);
 
-                if (!runs_on(task, i, placement, (unsigned) os))
-                        continue;
                 if (at < 0 || hwloc_bitmap_or(cell->cpus, cell->cpus, host->nodes[at].cpus) < 0)
                         return -ENOMEM;
                 if (!task->needs[i].fixed && hn_idset_count(cell->nodes) == 1)

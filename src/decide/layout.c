@@ -39,7 +39,7 @@ int hn_layout_new(const struct hn_task *task, struct hn_layout **ret)
                 return -ENOMEM;
         layout->task = task;
         layout->at = calloc(task->n_open + 1, sizeof *layout->at);
-        layout->seats = calloc(task->n_seats + task->n_open + n * n_pages + 1, sizeof *layout->seats);
+        layout->seats = calloc(task->n_seats + task->n_open * (n + 1) + n * n_pages + 1, sizeof *layout->seats);
         layout->cache_loss = calloc(task->n_needs * n + 1, sizeof *layout->cache_loss);
         layout->tallies = calloc(n + 1, sizeof *layout->tallies);
         layout->scratch = calloc(4 * n + 1, sizeof *layout->scratch);
@@ -61,13 +61,6 @@ struct filling {
         uint64_t ordinary_kib;
 };
 
-static uint64_t room(const struct hn_layout *layout, size_t at, size_t kind)
-{
-        const struct hn_ground *ground = layout->task->ground;
-
-        return ground->rooms[at * ground->n_pages + kind];
-}
-
 /* Memory of that page size that the seats laid so far on the node of the last one take. */
 static uint64_t taken_kib(const struct hn_layout *layout, size_t at, size_t kind)
 {
@@ -86,10 +79,10 @@ static bool need_fits(struct filling *f, const struct hn_need *need)
 
         if (f->milli + need->n_vcpus * UINT64_C(1000) + g->fixed_milli > g->capacity_milli)
                 return false;
-        if (ordinary > room(f->layout, f->at, 0))
+        if (ordinary > hn_layout_room(f->layout, f->at, 0))
                 return false;
         if (need->kind && hn_add(taken_kib(f->layout, f->at, need->kind), need->memory_kib)
-                                  > room(f->layout, f->at, need->kind))
+                                  > hn_layout_room(f->layout, f->at, need->kind))
                 return false;
         return !f->cores || f->n_cores + need->n_cores <= g->free_cores;
 }
@@ -116,8 +109,8 @@ bool hn_layout_alone(const struct hn_layout *layout, size_t open, size_t at, boo
         const struct hn_ground_node *g = &layout->task->ground->nodes[at];
 
         return need->n_vcpus * UINT64_C(1000) + g->fixed_milli <= g->capacity_milli
-               && need->memory_kib <= room(layout, at, need->kind)
-               && (!need->kind || need->overhead_kib <= room(layout, at, 0))
+               && need->memory_kib <= hn_layout_room(layout, at, need->kind)
+               && (!need->kind || need->overhead_kib <= hn_layout_room(layout, at, 0))
                && (!cores || need->n_cores <= g->free_cores);
 }
 
@@ -155,150 +148,12 @@ static bool lay_groups(struct hn_layout *layout, const size_t *nodes, size_t k, 
 
 bool hn_layout_cells(struct hn_layout *layout, const size_t *nodes, size_t k, bool cores)
 {
-        layout->spread = false;
+        layout->spread = layout->leaning = false;
         if (k > layout->task->n_open)
                 return false;
         if (lay_groups(layout, nodes, k, cores, false))
                 return true;
         return k < layout->task->n_open && lay_groups(layout, nodes, k, cores, true);
-}
-
-/* Splits memory over the set by the room there, and takes it off `rooms`. */
-static bool spread_memory(const struct hn_layout *layout, const size_t *nodes, size_t k, size_t kind,
-                          uint64_t kib, uint64_t *ordinary, uint64_t *shares)
-{
-        uint64_t *rooms = layout->scratch, granule = kind ? layout->task->ground->pages[kind] : HN_MIB_KIB;
-
-        for (size_t i = 0; i < k; i++)
-                rooms[i] = kind ? room(layout, nodes[i], kind) : ordinary[i];
-        if (!hn_split(kib, granule, rooms, rooms, k, shares))
-                return false;
-        for (size_t i = 0; !kind && i < k; i++)
-                ordinary[i] -= shares[i];
-        return true;
-}
-
-/* All open cells of one page size, as if they were one: spread, each has the same distances to all. */
-static bool spread_kind(struct hn_layout *layout, const size_t *nodes, size_t k, size_t kind,
-                        uint64_t *ordinary)
-{
-        const struct hn_task *task = layout->task;
-        size_t n = task->ground->host->n_nodes, first = layout->n_seats;
-        uint64_t *shares = layout->scratch + n, memory = 0, overhead = 0, milli = 0;
-        bool any = false;
-
-        for (size_t i = 0; i < task->n_open; i++) {
-                const struct hn_need *need = &task->needs[task->open[i]];
-
-                if (need->kind != kind)
-                        continue;
-                any = true;
-                memory = hn_add(memory, need->memory_kib);
-                overhead = hn_add(overhead, need->overhead_kib);
-                milli += need->n_vcpus * UINT64_C(1000);
-        }
-        if (!any)
-                return true;
-        if (!spread_memory(layout, nodes, k, kind, memory, ordinary, shares))
-                return false;
-        for (size_t i = 0; i < k; i++)
-                layout->seats[layout->n_seats++] = (struct hn_seat) {
-                        .cell = task->n_needs + kind, .at = nodes[i], .kind = kind, .memory_kib = shares[i] };
-        if (!spread_memory(layout, nodes, k, 0, overhead, ordinary, shares))
-                return false;
-        for (size_t i = 0; i < k; i++)
-                layout->seats[first + i].overhead_kib = shares[i];
-        for (size_t i = 0; i < k; i++)
-                layout->scratch[i] = task->ground->nodes[nodes[i]].capacity_milli;
-        (void) hn_split(milli, 1, layout->scratch, NULL, k, shares);
-        for (size_t i = 0; i < k; i++)
-                layout->seats[first + i].vcpus_milli = shares[i];
-        return true;
-}
-
-static bool spread_capacity(const struct hn_layout *layout, const size_t *nodes, size_t k)
-{
-        const struct hn_task *task = layout->task;
-        uint64_t capacity = 0;
-
-        for (size_t i = 0; i < k; i++)
-                capacity += hn_subtract(task->ground->nodes[nodes[i]].capacity_milli,
-                                        task->ground->nodes[nodes[i]].fixed_milli);
-        return hn_task_wanted_milli(task) <= capacity;
-}
-
-static bool lay_spread(struct hn_layout *layout, const size_t *nodes, size_t k)
-{
-        uint64_t *ordinary = layout->scratch + 2 * layout->task->ground->host->n_nodes;
-
-        layout->n_seats = layout->task->n_seats;
-        if (!spread_capacity(layout, nodes, k))
-                return false;
-        for (size_t i = 0; i < k; i++)
-                ordinary[i] = room(layout, nodes[i], 0);
-        for (size_t kind = 0; kind < layout->task->ground->n_pages; kind++)
-                if (!spread_kind(layout, nodes, k, kind, ordinary))
-                        return false;
-        return true;
-}
-
-/* The node with the most room that carries all vCPUs; k: none does. */
-static size_t find_prop(const struct hn_layout *layout, const size_t *nodes, size_t k, const struct hn_need *need)
-{
-        const struct hn_ground *ground = layout->task->ground;
-        size_t best = k;
-
-        for (size_t i = 0; i < k; i++) {
-                const struct hn_ground_node *g = &ground->nodes[nodes[i]];
-
-                if (need->n_vcpus * UINT64_C(1000) + g->fixed_milli <= g->capacity_milli
-                    && (best == k || room(layout, nodes[i], 0) > room(layout, nodes[best], 0)))
-                        best = i;
-        }
-        return best;
-}
-
-/* One open cell in ordinary memory leans on one node: all vCPUs run there, its room is filled first, as the kernel does
- * it too, and only the rest lies on the others. */
-static bool lay_leaning(struct hn_layout *layout, const size_t *nodes, size_t k)
-{
-        const struct hn_task *task = layout->task;
-        const struct hn_need *need = &task->needs[task->open[0]];
-        uint64_t *rooms = layout->scratch, *shares = rooms + task->ground->host->n_nodes, first;
-        size_t prop;
-
-        if (task->n_open != 1 || need->kind || need->n_cores)
-                return false;
-        prop = find_prop(layout, nodes, k, need);
-        if (prop == k)
-                return false;
-        first = room(layout, nodes[prop], 0) / HN_MIB_KIB * HN_MIB_KIB;
-        if (first >= need->memory_kib)
-                return false;
-        for (size_t i = 0; i < k; i++)
-                rooms[i] = i == prop ? 0 : room(layout, nodes[i], 0);
-        if (!hn_split(need->memory_kib - first, HN_MIB_KIB, rooms, rooms, k, shares))
-                return false;
-        layout->n_seats = task->n_seats;
-        for (size_t i = 0; i < k; i++)
-                layout->seats[layout->n_seats++] = (struct hn_seat) {
-                        .cell = task->n_needs, .at = nodes[i], .memory_kib = i == prop ? first : shares[i],
-                        .vcpus_milli = i == prop ? need->n_vcpus * UINT64_C(1000) : 0 };
-        return true;
-}
-
-bool hn_layout_spread(struct hn_layout *layout, const size_t *nodes, size_t k)
-{
-        struct hn_score even, leaning;
-
-        layout->spread = true;
-        if (!lay_spread(layout, nodes, k))
-                return false;
-        hn_layout_score(layout, &even);
-        if (!lay_leaning(layout, nodes, k))
-                return true;
-        hn_layout_score(layout, &leaning);
-        return leaning.total < even.total || lay_spread(layout, nodes, k);
 }
 
 void hn_layout_score(struct hn_layout *layout, struct hn_score *ret)

@@ -19,12 +19,17 @@ struct hn_placement *hn_place_empty(const struct hn_request *request)
         return placement->name ? HN_TAKE(placement) : NULL;
 }
 
-/* Nodes of all seats of the open part: what a spread cell has. */
-static int spread_nodes(const struct hn_layout *layout, hwloc_bitmap_t ret)
+/* What a spread cell has: nodes of all seats of the open part, or of its own where it leans on one, whose CPUs it gets. */
+static int spread_nodes(const struct hn_layout *layout, size_t open, struct hn_placed_cell *cell)
 {
+        const struct hn_host *host = layout->task->ground->host;
+
         for (size_t i = layout->task->n_seats; i < layout->n_seats; i++)
-                if (hwloc_bitmap_set(ret, layout->task->ground->host->nodes[layout->seats[i].at].os) < 0)
+                if ((!layout->leaning || layout->seats[i].cell == layout->task->open[open])
+                    && hwloc_bitmap_set(cell->nodes, host->nodes[layout->seats[i].at].os) < 0)
                         return -ENOMEM;
+        if (layout->leaning && hwloc_bitmap_copy(cell->cpus, host->nodes[layout->at[open]].cpus) < 0)
+                return -ENOMEM;
         return 0;
 }
 
@@ -57,7 +62,7 @@ static int fill_cells(const struct hn_layout *layout, struct hn_placement *place
                 hwloc_bitmap_t nodes = placement->cells[task->open[i]].nodes;
 
                 if (layout->spread)
-                        r = spread_nodes(layout, nodes);
+                        r = spread_nodes(layout, i, &placement->cells[task->open[i]]);
                 else if (hwloc_bitmap_only(nodes, task->ground->host->nodes[layout->at[i]].os) < 0)
                         r = -ENOMEM;
         }

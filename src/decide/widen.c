@@ -72,11 +72,15 @@ static int widen_on(struct widening *w, struct hn_placed_cell *cell, const struc
         return add(w, cell->cpus, more);
 }
 
-/* A cell that leans on one node has only memory on the others of its home (layout.h). */
+/* A cell that leans on one node has only memory on the others of its home (layout.h), on which others may run. */
 static bool leans_elsewhere(const struct widening *w, const struct hn_placed_cell *cell, const struct hn_node *node)
 {
-        return hn_idset_count(cell->nodes) > 1 && !hn_placement_milli(w->placement, node->os)
-               && !hwloc_bitmap_intersects(cell->cpus, node->cpus) && !hwloc_bitmap_iszero(cell->cpus);
+        bool others = !hn_placement_milli(w->placement, node->os);
+
+        for (size_t i = 0; i < w->placement->n_cells; i++)
+                others |= hwloc_bitmap_intersects(w->placement->cells[i].cpus, node->cpus);
+        return others && hn_idset_count(cell->nodes) > 1 && !hwloc_bitmap_intersects(cell->cpus, node->cpus)
+               && !hwloc_bitmap_iszero(cell->cpus);
 }
 
 static int widen_cell(struct widening *w, struct hn_placed_cell *cell)

@@ -186,6 +186,35 @@ static void a_guest_that_fits_no_node_leans_on_the_roomiest(void **state)
         scene_free(scene);
 }
 
+/* Two cells of 20 GiB and 172 MiB find 18,304 MiB on node 0 and 17,272 on node 1, where they run; what each lacks lies on
+ * node 2, which has 11,080. */
+static void cells_lean_each_on_a_node_of_its_own(void **state)
+{
+        struct scene *scene = scene_of(host_of(&four));
+        const struct hn_placement *placement;
+
+        (void) state;
+        occupy(scene, 1, 13 * GIB, "0");
+        occupy(scene, 2, 14 * GIB, "1");
+        occupy(scene, 3, 20 * GIB, "2");
+        occupy(scene, 4, 26 * GIB, "3");
+        placement = scene_start_vm(scene, 9, 4, 40 * GIB)->placement;
+        assert_int_equal(placement->n_cells, 2);
+        assert_set(placement->home, "0-2");
+        assert_set(placement->memory_nodes, "0-2");
+        assert_set(placement->cells[0].nodes, "0,2");
+        assert_set(placement->cells[0].cpus, "0-7");
+        assert_set(placement->cells[1].nodes, "1-2");
+        assert_set(placement->cells[1].cpus, "8-15");
+        assert_int_equal(promise_on(placement, 0, 0)->memory_kib, 18304 * MIB);
+        assert_int_equal(promise_on(placement, 0, 0)->vcpus_milli, 2000);
+        assert_int_equal(promise_on(placement, 1, 0)->memory_kib, 17272 * MIB);
+        assert_int_equal(promise_on(placement, 1, 0)->vcpus_milli, 2000);
+        assert_int_equal(promise_on(placement, 2, 0)->memory_kib, (2348 + 3380) * MIB);
+        assert_int_equal(promise_on(placement, 2, 0)->vcpus_milli, 0);
+        scene_free(scene);
+}
+
 static void room_for_none_is_left_and_counted(void **state)
 {
         struct scene *scene = scene_of(host_of(&four));
@@ -438,6 +467,7 @@ int main(void)
                 cmocka_unit_test(live_figures_are_believed_and_reserved),
                 cmocka_unit_test(scattered_memory_is_spread_over),
                 cmocka_unit_test(a_guest_that_fits_no_node_leans_on_the_roomiest),
+                cmocka_unit_test(cells_lean_each_on_a_node_of_its_own),
                 cmocka_unit_test(room_for_none_is_left_and_counted),
                 cmocka_unit_test(what_is_not_ours_is_left),
                 cmocka_unit_test(wishes_for_nodes_are_kept_or_refused),

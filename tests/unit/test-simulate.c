@@ -288,6 +288,20 @@ static void hosts_are_filled_in_order(void **state)
         assert_float_equal(outcome.mean_slowdown, 1, EPSILON);
 }
 
+/* Cells of 21,684 MiB find 19,336 on node 0 beside the other guest: 2,348 (0.10828) of the first lie on node 1, with the
+ * second.  Three tenths of the accesses go to the other cell: 0.7 × 0.10828 + 0.3 are remote to the first, 0.3 × 0.89172 to
+ * the second. */
+static void cells_that_lean_keep_what_is_at_home(void **state)
+{
+        struct hn_outcome outcome = replay(&two, "0,,,,,,1,12288,,\n1,,,,,,6,43008,,\n", &hn_contender_homenode_start, 1,
+                                           false);
+
+        (void) state;
+        assert_int_equal(outcome.n_placed, 2);
+        assert_float_equal(outcome.mean_slowdown, (1 + 1 + 0.5 * (0.375796 + 0.267516) / 2) / 2, 1e-5);
+        assert_float_equal(outcome.local, (1 + 1 - (0.375796 + 0.267516) / 2) / 2, 1e-5);
+}
+
 static void guests_left_to_libvirt_lie_everywhere(void **state)
 {
         struct hn_outcome outcome = replay(&two, filling, &hn_contender_libvirt, 1, true);
@@ -471,6 +485,7 @@ int main(void)
                 cmocka_unit_test(cpus_are_shared_fairly),
                 cmocka_unit_test(vcpus_that_may_choose_run_where_it_is_emptier),
                 cmocka_unit_test(cells_keep_most_accesses_at_home),
+                cmocka_unit_test(cells_that_lean_keep_what_is_at_home),
                 cmocka_unit_test(memory_without_room_comes_from_the_nearest),
                 cmocka_unit_test(a_move_takes_its_time),
                 cmocka_unit_test(spots_that_can_not_be_are_refused),

@@ -269,6 +269,29 @@ static void a_cell_that_leans_on_a_node_gets_no_cpus_of_others(void **state)
         scene_free(scene);
 }
 
+/* The second cell has some of its memory on node 0, where the first one runs, and is to get no CPUs there. */
+static void cells_that_lean_get_no_cpus_of_others(void **state)
+{
+        struct scene *scene = scene_of(host_of(&plain));
+        struct hn_request *other = vm_on("1", 1), *request = vm(2, 8, 150 * GIB);
+        const struct hn_decision *decision;
+        struct hn_placement *wider = NULL;
+
+        (void) state;
+        other->memory_kib = 40 * GIB;
+        assert_int_equal(scene_start(scene, other)->verdict, HN_PLACED);
+        decision = scene_start(scene, request);
+        assert_int_equal(decision->placement->n_cells, 2);
+        assert_set(decision->placement->cells[0].nodes, "0");
+        assert_set(decision->placement->cells[1].nodes, "0-1");
+        assert_set(decision->placement->cells[1].cpus, "4-7");
+        assert_int_equal(hn_home_widen(scene->host, request, decision->placement, &wider), 0);
+        assert_null(wider);
+        hn_request_free(other);
+        hn_request_free(request);
+        scene_free(scene);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -282,6 +305,7 @@ int main(void)
                 cmocka_unit_test(a_node_that_is_no_home_gives_nothing),
                 cmocka_unit_test(every_node_of_a_spread_cell_gives_its_own),
                 cmocka_unit_test(a_cell_that_leans_on_a_node_gets_no_cpus_of_others),
+                cmocka_unit_test(cells_that_lean_get_no_cpus_of_others),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
