@@ -2,6 +2,7 @@
 #include "decide/stay.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "decide/fit.h"
 #include "decide/keep.h"
@@ -78,31 +79,64 @@ struct seating {
         size_t n_seats;
 };
 
-/* Shares out over nodes: vCPUs by capacity, memory evenly.  False: there is nothing to share it over. */
-static bool share(struct seating *s, hwloc_const_bitmap_t nodes, bool by_capacity, uint64_t total, uint64_t *ret)
+/* Shares out by the weights.  False: there is nothing to share it over. */
+static bool share(struct seating *s, uint64_t total, uint64_t *ret)
 {
         size_t n = s->ground->host->n_nodes;
         uint64_t sum = 0;
 
-        for (size_t at = 0; at < n; at++) {
-                bool in = hwloc_bitmap_isset(nodes, s->ground->host->nodes[at].os);
-
-                s->weights[at] = !in ? 0 : by_capacity ? s->ground->nodes[at].capacity_milli : 1;
+        for (size_t at = 0; at < n; at++)
                 sum = hn_add(sum, s->weights[at]);
-        }
         return hn_split(total, 1, s->weights, NULL, n, ret) && (sum || !total);
+}
+
+/* vCPUs by capacity, over the nodes on which the cell runs: it may lean on one and have but memory on others. */
+static bool share_vcpus(struct seating *s, const struct hn_placed_cell *runs, uint64_t milli)
+{
+        const struct hn_host *host = s->ground->host;
+        bool leans = false;
+
+        for (size_t at = 0; at < host->n_nodes; at++)
+                leans |= hwloc_bitmap_isset(runs->nodes, host->nodes[at].os) && s->ground->nodes[at].capacity_milli
+                         && hwloc_bitmap_intersects(runs->cpus, host->nodes[at].cpus);
+        for (size_t at = 0; at < host->n_nodes; at++)
+                s->weights[at] = hwloc_bitmap_isset(runs->nodes, host->nodes[at].os)
+                                 && (!leans || hwloc_bitmap_intersects(runs->cpus, host->nodes[at].cpus))
+                                         ? s->ground->nodes[at].capacity_milli : 0;
+        return share(s, milli, s->milli);
+}
+
+/* Memory by what was promised on each of the cell's nodes; evenly where nothing was. */
+static void share_memory(struct seating *s, const struct hn_placement *lies, const struct hn_placed_cell *cell)
+{
+        const struct hn_host *host = s->ground->host;
+        bool promised = false;
+
+        memset(s->weights, 0, host->n_nodes * sizeof *s->weights);
+        for (size_t i = 0; i < lies->n_promises; i++) {
+                int at = hn_host_at(host, lies->promises[i].node);
+
+                if (at < 0 || !hwloc_bitmap_isset(cell->nodes, lies->promises[i].node))
+                        continue;
+                s->weights[at] = hn_add(s->weights[at], lies->promises[i].memory_kib);
+                promised |= lies->promises[i].memory_kib > 0;
+        }
+        for (size_t at = 0; !promised && at < host->n_nodes; at++)
+                s->weights[at] = hwloc_bitmap_isset(cell->nodes, host->nodes[at].os);
+        /* Memory of a node that is gone is nowhere in particular: it costs both ways the same. */
+        (void) share(s, cell->memory_kib, s->kib);
 }
 
 /* One cell with its CPUs on these nodes and its memory on those.  False: those have no CPUs for it. */
 static bool seat_cell(struct seating *s, size_t cell, const struct hn_placed_cell *runs,
-                      const struct hn_placed_cell *lies)
+                      const struct hn_placement *from)
 {
+        const struct hn_placed_cell *lies = &from->cells[cell];
         uint64_t page_kib = s->shape->cells[cell < s->shape->n_cells ? cell : 0].page_kib;
 
-        if (!share(s, runs->nodes, true, hn_idset_count(lies->vcpus) * UINT64_C(1000), s->milli))
+        if (!share_vcpus(s, runs, hn_idset_count(lies->vcpus) * UINT64_C(1000)))
                 return false;
-        /* Memory of a node that is gone is nowhere in particular: it costs both ways the same. */
-        (void) share(s, lies->nodes, false, lies->memory_kib, s->kib);
+        share_memory(s, from, lies);
         for (size_t at = 0; at < s->ground->host->n_nodes; at++)
                 if (s->milli[at] || s->kib[at])
                         s->seats[s->n_seats++] = (struct hn_seat) {
@@ -127,7 +161,7 @@ static int score(const struct hn_ground *ground, const struct hn_shape *shape, c
         s.milli = figures + n;
         s.kib = figures + 2 * n;
         for (size_t i = 0; i < runs->n_cells; i++)
-                if (!seat_cell(&s, i, &runs->cells[i], &lies->cells[i]))
+                if (!seat_cell(&s, i, &runs->cells[i], lies))
                         return -ENOSPC;
         hn_score_seats(ground, seats, s.n_seats, tallies, ret);
         return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Whether a guest can stay where it is, and should, with scores worked out by hand (score.h): n vCPUs on c CPUs cost
- * (n/c)²/4 up to n/c = 2 and n/c - 1 beyond; memory at distance d costs (d - 10)/20.
+ * Whether a guest can stay where it is, and should, with scores worked out by hand (score.h): where u vCPUs come to a CPU
+ * they lose 0.2 at u = 1, 0.15 u² + u - 1 from 1.2 to 2 and 1.6 (u - 1) beyond; memory at distance d costs (d - 10)/20.
  */
 #include "unit/support/test.h"
 
@@ -159,6 +159,28 @@ static void others_that_are_there_count(void **state)
         assert_true(leaves(stay, "1")); /* 4.8 */
 }
 
+/* 150 GiB lean on node 2, which has 99 of them: with 2 CPUs left there that is 1.6 and 0.17 for the distance of the rest,
+ * against 0.2 and 0.5 elsewhere.  On node 3, where the rest lies, nothing of it runs: its CPUs are no help. */
+static void one_that_leans_runs_on_one_node(void **state)
+{
+        struct stay *stay = *state;
+        struct hn_request *other = vm(2, 1, 40 * GIB), *set_aside = stay->request;
+
+        other->wishes.nodes = set_of("3");
+        (void) scene_start(stay->scene, other);
+        hn_request_free(other);
+        stay->request = vm(3, 4, 150 * GIB);
+        stay->request->wishes.nodes = set_of("2-3");
+        stay->request->wishes.vnuma = 0;
+        stay->decision = scene_start(stay->scene, stay->request);
+        assert_set(stay->decision->placement->cells[0].nodes, "2-3");
+        assert_set(stay->decision->placement->cells[0].cpus, "8-11");
+        assert_false(leaves(stay, "0-1"));
+        lose_cpus(stay, 10, 11);
+        assert_true(leaves(stay, "0-1"));
+        hn_request_free(set_aside);
+}
+
 static void nobody_goes_where_there_is_no_cpu(void **state)
 {
         struct stay *stay = *state;
@@ -200,6 +222,7 @@ int main(void)
                 TEST(an_emulator_without_a_cpu_is_homeless),
                 TEST(leaves_where_crowding_costs_more_than_distance),
                 TEST(others_that_are_there_count),
+                TEST(one_that_leans_runs_on_one_node),
                 TEST(nobody_goes_where_there_is_no_cpu),
                 TEST(other_cells_are_not_compared),
         };
