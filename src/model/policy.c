@@ -12,7 +12,7 @@ void hn_policy_defaults(struct hn_policy *ret)
                 .overhead_per_gib_kib = UINT64_C(8) << 10,
                 .definition = HN_DEFINITION_AUTO,
                 .renew_seconds = 300,
-                .balance = { .period_seconds = 10, .moves = 2, .threshold_percent = 10, .payback_seconds = 300,
+                .balance = { .period_seconds = 10, .moves = 2, .threshold_percent = 15, .payback_seconds = 120,
                              .cooldown_seconds = 60 },
         };
 }

@@ -14,8 +14,8 @@ struct hn_balance_policy {
         bool off;                      /* guests stay where they are, unless a node runs short of memory */
         unsigned period_seconds;       /* how often it is looked at: 10 */
         unsigned moves;                /* at most so many at once: 2 */
-        unsigned threshold_percent;    /* the sum of all guests' slowdowns must fall by as much of one guest: 10 */
-        unsigned payback_seconds;      /* a move is worth its cost where it pays back within: 300 */
+        unsigned threshold_percent;    /* the sum of all guests' slowdowns must fall by as much of one guest: 15 */
+        unsigned payback_seconds;      /* a move is worth its cost where it pays back within: 120 */
         unsigned cooldown_seconds;     /* a guest that was moved is left alone for: 60 */
         unsigned rate_mib;             /* memory is moved no faster than so many MiB a second; 0: as fast as it goes */
 };

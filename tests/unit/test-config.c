@@ -42,8 +42,8 @@ static void assert_defaults(const struct hn_policy *policy)
         assert_false(policy->balance.off);
         assert_int_equal(policy->balance.period_seconds, 10);
         assert_int_equal(policy->balance.moves, 2);
-        assert_int_equal(policy->balance.threshold_percent, 10);
-        assert_int_equal(policy->balance.payback_seconds, 300);
+        assert_int_equal(policy->balance.threshold_percent, 15);
+        assert_int_equal(policy->balance.payback_seconds, 120);
         assert_int_equal(policy->balance.cooldown_seconds, 60);
         assert_int_equal(policy->balance.rate_mib, 0);
 }
