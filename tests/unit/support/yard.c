@@ -239,3 +239,42 @@ size_t yard_settle(struct yard *yard, unsigned periods)
         }
         return n;
 }
+
+void yard_assert_move(const struct hn_moves *moves, enum hn_move_kind kind, size_t guest, const char *home)
+{
+        assert_int_equal(moves->n, 1);
+        assert_int_equal(moves->list[0].kind, kind);
+        assert_int_equal(moves->list[0].guest, guest);
+        assert_set(moves->list[0].to->home, home);
+}
+
+void yard_assert_quiet(struct yard *yard)
+{
+        HN_MOVES struct hn_moves moves = { 0 };
+
+        yard_balance(yard, &moves);
+        if (moves.n)
+                fail_msg("not quiet: %s", moves.list[0].reason);
+}
+
+int yard_setup_four(void **state)
+{
+        /* CPUs 0-3, 4-7, 8-11, 12-15 */
+        struct yard *yard = yard_of(host_of(&(struct host_plan) { 4, 4, 1, 0, 100 * GIB }));
+
+        yard->policy.balance.threshold_percent = 5;
+        *state = yard;
+        return 0;
+}
+
+int yard_setup_two(void **state)
+{
+        *state = yard_of(host_of(&(struct host_plan) { 2, 4, 1, 0, 100 * GIB }));
+        return 0;
+}
+
+int yard_teardown(void **state)
+{
+        yard_free(*state);
+        return 0;
+}

@@ -53,3 +53,18 @@ double yard_total(struct yard *yard);
 /* Balances and applies period by period until nothing moves any more; how many moves that took.  Fails where the total
  * rises or where it takes more than so many periods. */
 size_t yard_settle(struct yard *yard, unsigned periods);
+
+/* ---- in tests */
+
+/* The only move is of this kind. */
+void yard_assert_move(const struct hn_moves *moves, enum hn_move_kind kind, size_t guest, const char *home);
+
+/* Nothing is to be moved. */
+void yard_assert_quiet(struct yard *yard);
+
+/* Set-ups: four nodes, a threshold of 5 %; two nodes, the threshold that is the default.  4 CPUs and 100 GiB each. */
+int yard_setup_four(void **state);
+int yard_setup_two(void **state);
+int yard_teardown(void **state);
+#define YARD_ON_FOUR(test) cmocka_unit_test_setup_teardown(test, yard_setup_four, yard_teardown)
+#define YARD_ON_TWO(test) cmocka_unit_test_setup_teardown(test, yard_setup_two, yard_teardown)
