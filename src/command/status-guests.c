@@ -11,6 +11,7 @@
 #include "act/scope.h"
 #include "command/records.h"
 #include "command/status.h"
+#include "model/array.h"
 #include "model/clock.h"
 #include "model/text.h"
 #include "store/living.h"
@@ -21,7 +22,7 @@
 
 struct records {
         struct hn_request **all;
-        size_t n, room;
+        size_t n;
 };
 
 static void clear_records(struct records *records)
@@ -35,17 +36,13 @@ static void clear_records(struct records *records)
 
 static int add_record(struct records *records, struct hn_request *request)
 {
-        if (records->n == records->room) {
-                size_t room = records->room ? 2 * records->room : 16;
-                struct hn_request **more = reallocarray(records->all, room, sizeof *more);
+        struct hn_request **more = hn_array_grow(records->all, records->n, sizeof *more);
 
-                if (!more) {
-                        hn_request_free(request);
-                        return -ENOMEM;
-                }
-                records->all = more;
-                records->room = room;
+        if (!more) {
+                hn_request_free(request);
+                return -ENOMEM;
         }
+        records->all = more;
         records->all[records->n++] = request;
         return 0;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command/display.h"
+#include "model/array.h"
 
 #define GAP 2u
 
@@ -13,7 +14,7 @@ struct hn_table {
         size_t n_columns;
         unsigned *widths;
         char **texts; /* n_rows × n_columns */
-        size_t n_rows, room_rows;
+        size_t n_rows;
 };
 
 struct hn_table *hn_table_new(const struct hn_column *columns, size_t n_columns)
@@ -43,27 +44,14 @@ void hn_table_free(struct hn_table *table)
         free(table);
 }
 
-static int make_room(struct hn_table *table)
-{
-        size_t rows = table->room_rows ? 2 * table->room_rows : 16;
-
-        if (table->n_rows < table->room_rows)
-                return 0;
-        char **texts = reallocarray(table->texts, rows, table->n_columns * sizeof *texts);
-        if (!texts)
-                return -ENOMEM;
-        table->texts = texts;
-        table->room_rows = rows;
-        return 0;
-}
-
 int hn_table_add(struct hn_table *table, const char *const *texts)
 {
-        if (make_room(table) < 0)
+        char **texts_now = hn_array_grow(table->texts, table->n_rows, table->n_columns * sizeof *texts_now);
+
+        if (!texts_now)
                 return -ENOMEM;
-        char **row = table->texts + table->n_rows * table->n_columns;
-        memset(row, 0, table->n_columns * sizeof *row);
-        table->n_rows++;
+        table->texts = texts_now;
+        char **row = table->texts + table->n_rows++ * table->n_columns;
         for (size_t i = 0; i < table->n_columns; i++) {
                 row[i] = hn_display_escape(texts[i] ? texts[i] : "");
                 if (!row[i])

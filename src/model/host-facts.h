@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "model/array.h"
 #include "model/host.h"
 #include "model/words.h"
 
@@ -58,13 +59,6 @@ void hn_facts_free_nodes(struct hn_fact_node *nodes, size_t n_nodes);
 
 /* Index into facts->nodes, or -1. */
 int hn_facts_at(const struct hn_facts *facts, unsigned os);
-
-/* Appends a zeroed element to an array of `n` elements of `size` bytes: the array, perhaps elsewhere, or NULL
- * (the old one is then still there).  Arrays grow at powers of two. */
-void *hn_array_grow(void *array, size_t n, size_t size);
-
-/* A copy of an array, or NULL without memory; an empty one copies to something that can be freed. */
-void *hn_array_copy(const void *array, size_t n, size_t size);
 
 /* The facts that last, without memory, numbers of huge pages, and the sets of kernel and cgroups.  Their limits are those
  * of the JSON.  to: -ENOMEM; -EINVAL: an infinite set.  from exactly `n` words: -EBADMSG, -ENOMEM. */

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "model/array.h"
+
 #define FILE_LIMIT (64u << 10)
 #define THREADS_LIMIT (8u << 20) /* bytes; PIDs go up to 4,194,304 */
 #define GROUP_LIMIT 32768u
@@ -100,23 +102,19 @@ static int read_groups(const struct hn_root *root, const char *threads, struct h
 {
         HN_CLOSEDIR DIR *dir = NULL;
         struct dirent *entry;
-        size_t room = 0;
         int r = hn_root_open_dir(root, &dir, "%s", threads);
 
         if (r < 0)
                 return r;
         while ((entry = readdir(dir)) && usage->n_groups < GROUP_LIMIT) {
-                struct hn_usage_group group = { 0 };
+                struct hn_usage_group group = { 0 }, *more;
 
                 if (!read_group(root, threads, entry->d_name, &group))
                         continue;
-                if (usage->n_groups == room) {
-                        struct hn_usage_group *more = reallocarray(usage->groups, room = room * 2 + 8, sizeof *more);
-
-                        if (!more)
-                                return -ENOMEM;
-                        usage->groups = more;
-                }
+                more = hn_array_grow(usage->groups, usage->n_groups, sizeof *more);
+                if (!more)
+                        return -ENOMEM;
+                usage->groups = more;
                 usage->groups[usage->n_groups++] = group;
         }
         if (usage->n_groups)
