@@ -16,8 +16,9 @@ void hn_usage_print(const struct hn_usage *usage, FILE *out)
                        usage->operands, usage->summary);
         for (size_t i = 0; i < usage->n_options; i++) {
                 const struct hn_option *option = &usage->options[i];
-                int used = fprintf(out, "  --%s%s%s", option->name, option->argument ? " " : "",
-                                   option->argument ? option->argument : "");
+                const char letter[] = { '-', option->letter, ',', ' ', '\0' };
+                int used = fprintf(out, "  %s--%s%s%s", option->letter ? letter : "", option->name,
+                                   option->argument ? " " : "", option->argument ? option->argument : "");
 
                 (void) fprintf(out, "%*s%s\n", used < HELP_COLUMN ? HELP_COLUMN - used : 2, "", option->help);
         }
@@ -54,13 +55,45 @@ static struct option *long_options(const struct hn_usage *usage)
         return options;
 }
 
+/* ":" makes getopt_long tell a value that is missing from an option that is not known. */
+static char *short_options(const struct hn_usage *usage, bool stop_early)
+{
+        char *text = malloc(2 * usage->n_options + 3), *to = text;
+
+        if (!text)
+                return NULL;
+        if (stop_early)
+                *to++ = '+';
+        *to++ = ':';
+        for (size_t i = 0; i < usage->n_options; i++) {
+                if (!usage->options[i].letter)
+                        continue;
+                *to++ = usage->options[i].letter;
+                if (usage->options[i].value)
+                        *to++ = ':';
+        }
+        *to = '\0';
+        return text;
+}
+
+/* The option that a code of getopt_long's stands for; NULL: none of the table. */
+static const struct hn_option *option_of(const struct hn_usage *usage, int code)
+{
+        if (code >= FIRST_CODE)
+                return &usage->options[code - FIRST_CODE];
+        for (size_t i = 0; i < usage->n_options; i++)
+                if (usage->options[i].letter && usage->options[i].letter == code)
+                        return &usage->options[i];
+        return NULL;
+}
+
 /* What getopt_long does not like, and where it stands. */
 static int complain_option(const struct hn_usage *usage, int code, char **argv)
 {
-        size_t at = optopt >= FIRST_CODE ? (size_t) (optopt - FIRST_CODE) : usage->n_options;
+        const struct hn_option *option = option_of(usage, optopt);
 
         if (code == ':')
-                return hn_usage_wrong(usage, "--%s wants a value", usage->options[at].name);
+                return hn_usage_wrong(usage, "--%s wants a value", option ? option->name : "?");
         if (optopt >= FIRST_CODE || (optopt == HELP_CODE && strncmp(argv[optind - 1], "--", 2) == 0))
                 return hn_usage_wrong(usage, "%s: takes no value", argv[optind - 1]);
         if (optopt)
@@ -72,25 +105,26 @@ bool hn_options_parse(const struct hn_usage *usage, bool stop_early, int argc, c
                       int *ret_exit)
 {
         HN_FREE struct option *options = long_options(usage);
+        HN_FREE char *letters = short_options(usage, stop_early);
         int code;
 
-        if (!options) {
+        if (!options || !letters) {
                 *ret_exit = hn_complain("out of memory");
                 return false;
         }
         opterr = 0;
         optind = 0; /* glibc: begin anew, the program's own options were read before the subcommand's */
-        while ((code = getopt_long(argc, argv, stop_early ? "+:" : ":", options, NULL)) != -1) {
+        while ((code = getopt_long(argc, argv, letters, options, NULL)) != -1) {
                 if (code == HELP_CODE) {
                         hn_usage_print(usage, stdout);
                         *ret_exit = HN_EXIT_DONE;
                         return false;
                 }
-                if (code < FIRST_CODE) {
+                const struct hn_option *option = option_of(usage, code);
+                if (!option) {
                         *ret_exit = complain_option(usage, code, argv);
                         return false;
                 }
-                const struct hn_option *option = &usage->options[code - FIRST_CODE];
                 if (option->value)
                         *option->value = optarg;
                 else

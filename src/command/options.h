@@ -15,6 +15,7 @@ struct hn_option {
         const char *help;
         const char **value;   /* where the value goes; NULL for a flag */
         bool *flag;           /* is set; NULL where there is a value */
+        char letter;          /* its short form, -x; 0: none */
 };
 
 struct hn_usage {

@@ -32,8 +32,8 @@ static struct parsed parse(bool stop_early, const char *const *arguments)
 {
         struct parsed parsed = { .first = -1, .exit = -1 };
         const struct hn_option table[] = {
-                { .name = "host", .argument = "TOPOLOGY", .value = &parsed.host, .help = "the host" },
-                { .name = "json", .flag = &parsed.json, .help = "as JSON" },
+                { .name = "host", .argument = "TOPOLOGY", .value = &parsed.host, .help = "the host", .letter = 'o' },
+                { .name = "json", .flag = &parsed.json, .help = "as JSON", .letter = 'j' },
         };
         const struct hn_usage usage = {
                 .command = "homenode x", .operands = "FILE", .summary = "Does x.",
@@ -83,6 +83,18 @@ static void takes_values_with_a_sign_between(void **state)
         free(parsed.said);
 }
 
+static void takes_letters_too(void **state)
+{
+        struct parsed parsed = PARSE(false, "-j", "-onode:2", "a");
+        (void) state;
+
+        assert_true(parsed.go_on);
+        assert_true(parsed.json);
+        assert_non_null(parsed.host);
+        assert_int_equal(parsed.first, 3);
+        free(parsed.said);
+}
+
 static void ends_options_at_two_dashes(void **state)
 {
         struct parsed parsed = PARSE(false, "--", "--json");
@@ -121,6 +133,8 @@ static void names_what_is_wrong(void **state)
         assert_wrong(PARSE(false, "-q"), "homenode: unknown option -q " HINT);
         assert_wrong(PARSE(false, "-h"), "homenode: unknown option -h " HINT);
         assert_wrong(PARSE(false, "--host"), "homenode: --host wants a value " HINT);
+        assert_wrong(PARSE(false, "-o"), "homenode: --host wants a value " HINT);
+        assert_wrong(PARSE(false, "-jq"), "homenode: unknown option -q " HINT);
         assert_wrong(PARSE(false, "--json=1"), "homenode: --json=1: takes no value " HINT);
         assert_wrong(PARSE(false, "--help=1"), "homenode: --help=1: takes no value " HINT);
         assert_wrong(PARSE(false, "--a\x1b[2J"), "homenode: unknown option --a\\x1b[2J " HINT);
@@ -131,10 +145,11 @@ static void prints_help_from_the_table(void **state)
         const char *host = NULL;
         const struct hn_option table[] = {
                 { .name = "host", .argument = "TOPOLOGY", .value = &host, .help = "the host" },
+                { .name = "wait", .argument = "S", .value = &host, .help = "how long", .letter = 'w' },
         };
         const struct hn_usage usage = {
                 .command = "homenode x", .operands = "FILE", .summary = "Does x.",
-                .options = table, .n_options = 1, .more = "More.\n",
+                .options = table, .n_options = 2, .more = "More.\n",
         };
         FILE *out = tmpfile();
         (void) state;
@@ -147,6 +162,7 @@ static void prints_help_from_the_table(void **state)
                             "Does x.\n"
                             "\n"
                             "  --host TOPOLOGY     the host\n"
+                            "  -w, --wait S        how long\n"
                             "  --help              this text\n"
                             "More.\n");
 }
@@ -156,6 +172,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(takes_options_before_and_after_operands),
                 cmocka_unit_test(takes_values_with_a_sign_between),
+                cmocka_unit_test(takes_letters_too),
                 cmocka_unit_test(ends_options_at_two_dashes),
                 cmocka_unit_test(stops_at_the_subcommand),
                 cmocka_unit_test(names_what_is_wrong),
