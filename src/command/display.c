@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "command/display.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
@@ -83,6 +84,49 @@ unsigned hn_display_width(const char *text)
         if (wide && mbstowcs(wide, text, n + 1) == n)
                 width = wcswidth(wide, n);
         return width < 0 ? count_characters(text) : (unsigned) width;
+}
+
+/* Bytes of the character that begins at `text`, and the columns that it takes. */
+static size_t character(const char *text, unsigned *ret_width)
+{
+        mbstate_t state = { 0 };
+        wchar_t wide;
+        size_t n = mbrtowc(&wide, text, MB_LEN_MAX, &state);
+
+        if (n > 0 && n <= MB_LEN_MAX) {
+                int width = wcwidth(wide);
+
+                *ret_width = width < 0 ? 1 : (unsigned) width;
+                return n;
+        }
+        *ret_width = 1;
+        for (n = 1; ((unsigned char) text[n] & 0xc0) == 0x80; n++)
+                ;
+        return n;
+}
+
+char *hn_display_cut(const char *text, unsigned width)
+{
+        unsigned used = 0, next;
+        size_t length = 0, kept = 0;
+        char *cut;
+
+        while (text[length]) {
+                length += character(text + length, &next);
+                used += next;
+                if (used > width)
+                        break;
+                if (used < width)
+                        kept = length;
+        }
+        if (used <= width)
+                return strdup(text);
+        cut = malloc(kept + 2);
+        if (cut) {
+                memcpy(cut, text, kept);
+                memcpy(cut + kept, "+", 2);
+        }
+        return cut;
 }
 
 char *hn_display_set(hwloc_const_bitmap_t set)

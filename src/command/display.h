@@ -14,5 +14,9 @@ char *hn_display_escape(const char *text);
  * UTF-8 character. */
 unsigned hn_display_width(const char *text);
 
+/* A copy that takes `width` columns (above 0) at most: a longer text is cut and gets a "+" in the last of them.  The
+ * caller frees; NULL without memory. */
+char *hn_display_cut(const char *text, unsigned width);
+
 /* A set as a list string, "-" for an empty one and for NULL.  The caller frees; NULL without memory. */
 char *hn_display_set(hwloc_const_bitmap_t set);

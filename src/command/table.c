@@ -13,6 +13,7 @@ struct hn_table {
         const struct hn_column *columns;
         size_t n_columns;
         unsigned *widths;
+        bool *hidden;
         char **texts; /* n_rows × n_columns */
         size_t n_rows;
 };
@@ -26,10 +27,14 @@ struct hn_table *hn_table_new(const struct hn_column *columns, size_t n_columns)
         table->columns = columns;
         table->n_columns = n_columns;
         table->widths = calloc(n_columns, sizeof *table->widths);
-        if (!table->widths)
+        table->hidden = calloc(n_columns, sizeof *table->hidden);
+        if (!table->widths || !table->hidden)
                 return NULL;
-        for (size_t i = 0; i < n_columns; i++)
-                table->widths[i] = hn_display_width(columns[i].title);
+        for (size_t i = 0; i < n_columns; i++) {
+                unsigned width = hn_display_width(columns[i].title);
+
+                table->widths[i] = width > columns[i].least ? width : columns[i].least;
+        }
         return HN_TAKE(table);
 }
 
@@ -41,6 +46,7 @@ void hn_table_free(struct hn_table *table)
                 free(table->texts[i]);
         free(table->texts);
         free(table->widths);
+        free(table->hidden);
         free(table);
 }
 
@@ -63,6 +69,55 @@ int hn_table_add(struct hn_table *table, const char *const *texts)
         return 0;
 }
 
+/* How narrow a column can be made. */
+static unsigned narrowest(const struct hn_table *table, size_t i)
+{
+        unsigned shrinks = table->columns[i].shrinks;
+
+        return shrinks && shrinks < table->widths[i] ? shrinks : table->widths[i];
+}
+
+/* The line's width, as it is or with all that shrinks cut. */
+static unsigned line_width(const struct hn_table *table, bool shrunk)
+{
+        unsigned width = 0;
+
+        for (size_t i = 0; i < table->n_columns; i++)
+                if (!table->hidden[i])
+                        width += (width ? GAP : 0) + (shrunk ? narrowest(table, i) : table->widths[i]);
+        return width;
+}
+
+/* False: all that are left have to stay. */
+static bool hide_one(struct hn_table *table)
+{
+        size_t least = 0;
+        unsigned rank = 0;
+
+        for (size_t i = 0; i < table->n_columns; i++)
+                if (!table->hidden[i] && table->columns[i].rank > rank) {
+                        rank = table->columns[i].rank;
+                        least = i;
+                }
+        if (rank)
+                table->hidden[least] = true;
+        return rank > 0;
+}
+
+void hn_table_fit(struct hn_table *table, unsigned width)
+{
+        while (line_width(table, true) > width)
+                if (!hide_one(table))
+                        break;
+        for (size_t i = 0; i < table->n_columns; i++) {
+                unsigned now = line_width(table, false), over = now > width ? now - width : 0;
+                unsigned spare = table->widths[i] - narrowest(table, i);
+
+                if (!table->hidden[i])
+                        table->widths[i] -= over < spare ? over : spare;
+        }
+}
+
 /* printf's own padding counts bytes; and "%*s" ends at INT_MAX. */
 static void blanks(unsigned n, FILE *out)
 {
@@ -70,19 +125,28 @@ static void blanks(unsigned n, FILE *out)
                 (void) fputc(' ', out);
 }
 
+static void print_text(const char *text, unsigned width, FILE *out)
+{
+        HN_FREE char *cut = hn_display_width(text) > width ? hn_display_cut(text, width) : NULL;
+
+        (void) fputs(cut ? cut : text, out);
+}
+
 static void print_line(const struct hn_table *table, const char *const *texts, FILE *out)
 {
         unsigned owed = 0; /* blanks that only count if something follows */
 
         for (size_t i = 0; i < table->n_columns; i++) {
-                unsigned rest = table->widths[i] - hn_display_width(texts[i]);
+                unsigned all = table->widths[i], width = hn_display_width(texts[i]), rest = width < all ? all - width : 0;
 
+                if (table->hidden[i])
+                        continue;
                 if (!*texts[i]) {
-                        owed += table->widths[i] + GAP;
+                        owed += all + GAP;
                         continue;
                 }
                 blanks(owed + (table->columns[i].right ? rest : 0), out);
-                (void) fputs(texts[i], out);
+                print_text(texts[i], all, out);
                 owed = GAP + (table->columns[i].right ? 0 : rest);
         }
         (void) fputc('\n', out);

@@ -61,6 +61,33 @@ static void measures_display_width(void **state)
         assert_int_equal(hn_display_width("g\xc3\xa4st"), 4);
 }
 
+static void assert_cut(const char *text, unsigned width, const char *expected)
+{
+        HN_FREE char *cut = hn_display_cut(text, width);
+
+        assert_non_null(cut);
+        assert_string_equal(cut, expected);
+}
+
+static void cuts_to_a_width(void **state)
+{
+        (void) state;
+        assert_cut("", 1, "");
+        assert_cut("web", 3, "web");
+        assert_cut("webs", 3, "we+");
+        assert_cut("webs", 1, "+");
+        assert_cut("g\xc3\xa4ste", 3, "g\xc3\xa4+"); /* whatever the locale */
+        if (!setlocale(LC_CTYPE, "C.UTF-8"))
+                skip();
+        assert_cut("g\xc3\xa4ste", 3, "g\xc3\xa4+");
+        assert_cut("a\xcc\x88", 1, "a\xcc\x88");
+        assert_cut("a\xcc\x88xy", 2, "a\xcc\x88+");
+        /* a wide one that does not fit goes as a whole */
+        assert_cut("\xe8\x99\x9a\xe6\x8b\x9f", 3, "\xe8\x99\x9a+");
+        assert_cut("\xe8\x99\x9a\xe6\x8b\x9f", 2, "+");
+        (void) setlocale(LC_CTYPE, "C");
+}
+
 static void writes_sets(void **state)
 {
         HN_BITMAP hwloc_bitmap_t set = set_of("8-11,2"), none = set_of("");
@@ -79,6 +106,7 @@ int main(void)
                 cmocka_unit_test(escapes_what_drives_a_terminal),
                 cmocka_unit_test(escapes_what_is_not_utf8),
                 cmocka_unit_test(measures_display_width),
+                cmocka_unit_test(cuts_to_a_width),
                 cmocka_unit_test(writes_sets),
         };
 

@@ -115,6 +115,50 @@ static void takes_many_rows(void **state)
         assert_int_equal(lines, 1001);
 }
 
+/* NAME may be cut to 4, WHY goes before SIZE.  Whole: 8 + 2 + 4 + 2 + 7 = 23 columns. */
+static struct hn_table *new_fitting(unsigned width)
+{
+        static const struct hn_column fitting[] = {
+                { .title = "NAME", .shrinks = 4 }, { .title = "SIZE", .right = true, .rank = 1 },
+                { .title = "WHY", .rank = 2 },
+        };
+        struct hn_table *table = hn_table_new(fitting, 3);
+
+        assert_non_null(table);
+        add(table, "database", "8", "because");
+        hn_table_fit(table, width);
+        return table;
+}
+
+static void cuts_what_shrinks_first(void **state)
+{
+        (void) state;
+        assert_printed(new_fitting(23), "NAME      SIZE  WHY\ndatabase     8  because\n");
+        assert_printed(new_fitting(22), "NAME     SIZE  WHY\ndataba+     8  because\n");
+}
+
+static void leaves_out_by_rank(void **state)
+{
+        (void) state;
+        assert_printed(new_fitting(19), "NAME  SIZE  WHY\ndat+     8  because\n");
+        /* one less: WHY goes, and NAME needs no cutting any more */
+        assert_printed(new_fitting(18), "NAME      SIZE\ndatabase     8\n");
+        assert_printed(new_fitting(10), "NAME  SIZE\ndat+     8\n");
+        assert_printed(new_fitting(9), "NAME\ndatabase\n");
+        assert_printed(new_fitting(1), "NAME\ndat+\n");
+}
+
+static void keeps_the_least_width(void **state)
+{
+        static const struct hn_column wide[] = { { .title = "A", .right = true, .least = 5 }, { .title = "B" } };
+        struct hn_table *table = hn_table_new(wide, 2);
+        (void) state;
+
+        assert_non_null(table);
+        add(table, "1", "x", NULL);
+        assert_printed(table, "    A  B\n    1  x\n");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -124,6 +168,9 @@ int main(void)
                 cmocka_unit_test(aligns_by_what_is_seen),
                 cmocka_unit_test(shows_no_control_characters),
                 cmocka_unit_test(takes_many_rows),
+                cmocka_unit_test(cuts_what_shrinks_first),
+                cmocka_unit_test(leaves_out_by_rank),
+                cmocka_unit_test(keeps_the_least_width),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
