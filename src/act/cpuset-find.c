@@ -115,17 +115,11 @@ static int own_cgroup(const struct hn_root *root, int pid, char **ret)
         return 0;
 }
 
-int hn_guest_cgroup_find(const struct hn_root *root, int pid, struct hn_guest_cgroup **ret)
+int hn_guest_cgroup_of_scope(const struct hn_root *root, const char *scope, struct hn_guest_cgroup **ret)
 {
         HN_GUEST_CGROUP struct hn_guest_cgroup *cgroup = calloc(1, sizeof *cgroup);
-        HN_FREE char *own = NULL;
-        int r;
+        int r = cgroup ? threads_level(root, scope, &cgroup->threads) : -ENOMEM;
 
-        if (!cgroup)
-                return -ENOMEM;
-        r = own_cgroup(root, pid, &own);
-        if (r >= 0)
-                r = threads_level(root, own, &cgroup->threads);
         if (r < 0)
                 return r;
         cgroup->scope = strdup(cgroup->threads);
@@ -136,6 +130,14 @@ int hn_guest_cgroup_find(const struct hn_root *root, int pid, struct hn_guest_cg
         cgroup->by_systemd = ends_with(cgroup->scope, ".scope");
         *ret = HN_TAKE(cgroup);
         return 0;
+}
+
+int hn_guest_cgroup_find(const struct hn_root *root, int pid, struct hn_guest_cgroup **ret)
+{
+        HN_FREE char *own = NULL;
+        int r = own_cgroup(root, pid, &own);
+
+        return r < 0 ? r : hn_guest_cgroup_of_scope(root, own, ret);
 }
 
 const char *hn_guest_cgroup_unit(const struct hn_guest_cgroup *cgroup)

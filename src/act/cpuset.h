@@ -16,6 +16,9 @@ struct hn_guest_cgroup {
         bool by_systemd;  /* `scope` is a unit that systemd owns */
 };
 int hn_guest_cgroup_find(const struct hn_root *root, int pid, struct hn_guest_cgroup **ret);
+/* The same for a path below /sys: a scope, or a group in there that a main thread is in. */
+int hn_guest_cgroup_of_scope(const struct hn_root *root, const char *scope, struct hn_guest_cgroup **ret);
+
 /* The last part of the scope: its unit, where systemd owns it. */
 const char *hn_guest_cgroup_unit(const struct hn_guest_cgroup *cgroup);
 

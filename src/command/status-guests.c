@@ -47,16 +47,14 @@ static int add_record(struct records *records, struct hn_request *request)
         return 0;
 }
 
-static int read_records(const struct hn_root *root, struct hn_status *status, struct records *records)
+static int read_records(const struct hn_root *root, struct hn_status *status, struct records *records, int *ret_error)
 {
         HN_CLOSEDIR DIR *dir = NULL;
         struct dirent *entry;
         int r = hn_root_open_dir(root, &dir, HN_RECORDS);
 
         status->records_read = r >= 0 || r == -ENOENT;
-        if (!status->records_read)
-                return hn_status_fault(status, "libvirt's records of running guests can't be read (%s%s): what users "
-                                               "pinned is not known", strerror(-r), r == -EACCES ? ": needs root" : "");
+        *ret_error = status->records_read ? 0 : r;
         while (dir && (entry = readdir(dir))) {
                 struct hn_request *request = NULL;
 
@@ -91,7 +89,7 @@ static struct hn_request *take_record(struct records *records, const char *uuid,
 
 /* ---- memory */
 
-static int find_dir(const struct hn_root *root, const struct hn_guest_status *guest, char **ret)
+int hn_guest_find_scope(const struct hn_root *root, const struct hn_guest_status *guest, char **ret)
 {
         HN_GUEST_CGROUP struct hn_guest_cgroup *cgroup = NULL;
         int r;
@@ -142,26 +140,34 @@ static int add_huge(const struct hn_root *root, const struct hn_host *host, cons
         return 0;
 }
 
-static int read_memory(const struct hn_root *root, const struct hn_host *host, struct hn_guest_status *guest)
+static char *why_no_memory(const struct hn_guest_status *guest, const char *scope, int error)
 {
-        HN_FREE char *dir = NULL;
-        int r = find_dir(root, guest, &dir);
+        if (!scope)
+                return strdup(guest->state == HN_GUEST_STARTING ? "it has no cgroup yet" : "its cgroup is not found");
+        if (error == -ENOENT)
+                return strdup("no memory controller for it (memory.numa_stat)");
+        return hn_text_print("memory.numa_stat: %s", strerror(-error));
+}
 
-        if (r == -ENOENT && guest->state == HN_GUEST_STARTING)
-                guest->unread = strdup("it has no cgroup yet");
-        else if (r < 0)
-                guest->unread = strdup("its cgroup is not found");
+int hn_guest_read_memory(const struct hn_root *root, const struct hn_host *host, const char *scope,
+                         struct hn_guest_status *guest)
+{
+        int r = scope ? hn_resident_read(root, scope, &guest->resident) : -ENOENT;
+
         if (r >= 0) {
-                r = hn_resident_read(root, dir, &guest->resident);
-                if (r == -ENOENT)
-                        guest->unread = strdup("no memory controller for it (memory.numa_stat)");
-                else if (r < 0)
-                        guest->unread = hn_text_print("memory.numa_stat: %s", strerror(-r));
+                guest->read_us = hn_boottime_us();
+                return add_huge(root, host, scope, guest);
         }
-        if (r < 0)
-                return guest->unread ? 0 : -ENOMEM;
-        guest->read_us = hn_boottime_us();
-        return add_huge(root, host, dir, guest);
+        guest->unread = why_no_memory(guest, scope, r);
+        return guest->unread ? 0 : -ENOMEM;
+}
+
+static int find_and_read_memory(const struct hn_root *root, const struct hn_host *host, struct hn_guest_status *guest)
+{
+        HN_FREE char *scope = NULL;
+        int r = hn_guest_find_scope(root, guest, &scope);
+
+        return r == -ENOMEM ? r : hn_guest_read_memory(root, host, scope, guest);
 }
 
 /* ---- the list */
@@ -236,38 +242,105 @@ static int by_name(const void *a, const void *b)
         return strcmp(((const struct hn_guest_status *) a)->name, ((const struct hn_guest_status *) b)->name);
 }
 
+/* All guests, by what was read of libvirt's records. */
+static int list_guests(struct hn_status *status, const struct hn_living *living, struct records *records)
+{
+        int r = 0;
+
+        status->guests = calloc(status->n_entries + living->n_scopes + 1, sizeof *status->guests);
+        if (!status->guests)
+                return -ENOMEM;
+        for (size_t i = 0; r >= 0 && i < status->n_entries; i++)
+                r = add_entry(status, status->entries[i], records);
+        for (size_t i = 0; r >= 0 && i < living->n_scopes; i++)
+                if (is_guests(living->scopes[i]) && !has_unit(status, living->scopes[i]))
+                        r = add_stranger(status, living->scopes[i], records);
+        if (r >= 0 && status->n_guests > 0)
+                qsort(status->guests, status->n_guests, sizeof *status->guests, by_name);
+        return r;
+}
+
 int hn_status_read_guests(const struct hn_root *root, struct hn_status *status)
 {
         HN_CLEANUP(clear_records) struct records records = { 0 };
         HN_LIVING struct hn_living living = { .proc = -1 };
-        int r = hn_living_read(root, &living);
+        int error = 0, r = hn_living_read(root, &living);
 
         if (r >= 0)
-                r = read_records(root, status, &records);
-        if (r < 0)
-                return r;
-        status->guests = calloc(status->n_entries + living.n_scopes + 1, sizeof *status->guests);
-        if (!status->guests)
-                return -ENOMEM;
-        for (size_t i = 0; r >= 0 && i < status->n_entries; i++)
-                r = add_entry(status, status->entries[i], &records);
-        for (size_t i = 0; r >= 0 && i < living.n_scopes; i++)
-                if (is_guests(living.scopes[i]) && !has_unit(status, living.scopes[i]))
-                        r = add_stranger(status, living.scopes[i], &records);
+                r = read_records(root, status, &records, &error);
+        if (r >= 0 && error)
+                r = hn_status_fault(status, "libvirt's records of running guests can't be read (%s%s): what users "
+                                            "pinned is not known", strerror(-error),
+                                    error == -EACCES ? ": needs root" : "");
+        if (r >= 0)
+                r = list_guests(status, &living, &records);
         for (size_t i = 0; r >= 0 && i < status->n_guests; i++)
-                r = read_memory(root, status->host, &status->guests[i]);
-        if (r >= 0 && status->n_guests > 0)
-                qsort(status->guests, status->n_guests, sizeof *status->guests, by_name);
+                r = find_and_read_memory(root, status->host, &status->guests[i]);
         return r;
+}
+
+/* ---- the same, again and again */
+
+static struct hn_guest_status *find_unit(const struct hn_status *status, const char *unit)
+{
+        for (size_t i = 0; i < status->n_guests; i++)
+                if (status->guests[i].unit && strcmp(status->guests[i].unit, unit) == 0)
+                        return &status->guests[i];
+        return NULL;
+}
+
+/* Does one run that has no entry and was not there before? */
+static bool any_new(const struct hn_status *status, const struct hn_living *living, const struct hn_status *before)
+{
+        for (size_t i = 0; i < living->n_scopes; i++)
+                if (is_guests(living->scopes[i]) && !has_unit(status, living->scopes[i]) &&
+                    !find_unit(before, living->scopes[i]))
+                        return true;
+        return false;
+}
+
+static int take_over(struct hn_guest_status *guest, struct hn_status *before)
+{
+        struct hn_guest_status *old = guest->unit ? find_unit(before, guest->unit) : NULL;
+        char *name;
+
+        if (guest->entry || guest->live || !old || !old->live)
+                return 0;
+        guest->live = HN_TAKE(old->live);
+        name = guest->live->name ? strdup(guest->live->name) : HN_TAKE(guest->name);
+        if (!name)
+                return -ENOMEM;
+        free(guest->name);
+        guest->name = name;
+        return 0;
+}
+
+int hn_status_list_guests(const struct hn_root *root, struct hn_status *before, struct hn_status *status)
+{
+        HN_CLEANUP(clear_records) struct records records = { 0 };
+        HN_LIVING struct hn_living living = { .proc = -1 };
+        int error = 0, r = hn_living_read(root, &living);
+
+        if (r >= 0 && any_new(status, &living, before))
+                r = read_records(root, status, &records, &error);
+        if (r >= 0)
+                r = list_guests(status, &living, &records);
+        for (size_t i = 0; r >= 0 && i < status->n_guests; i++)
+                r = take_over(&status->guests[i], before);
+        return r;
+}
+
+const char *hn_guest_uuid(const struct hn_guest_status *guest)
+{
+        return guest->entry ? guest->entry->placement->uuid : guest->live ? guest->live->uuid : "";
 }
 
 const struct hn_guest_status *hn_status_find(const struct hn_status *status, const char *domain)
 {
         for (size_t i = 0; i < status->n_guests; i++) {
                 const struct hn_guest_status *guest = &status->guests[i];
-                const char *uuid = guest->entry ? guest->entry->placement->uuid : guest->live ? guest->live->uuid : "";
 
-                if (strcasecmp(uuid, domain) == 0)
+                if (strcasecmp(hn_guest_uuid(guest), domain) == 0)
                         return guest;
         }
         for (size_t i = 0; i < status->n_guests; i++)

@@ -79,7 +79,7 @@ static int fill_promises(const struct hn_node_status *status, struct json_object
         return 0;
 }
 
-static int add_nodes(const struct hn_status *status, struct json_object *json)
+int hn_status_add_nodes(const struct hn_status *status, struct json_object *json)
 {
         HN_JSON struct json_object *array = json_object_new_array();
 
@@ -241,20 +241,17 @@ static int add_moves(const struct hn_entry *entry, struct json_object *json)
 
 static int add_placement(const struct hn_placement *placement, struct json_object *json)
 {
-        static const char *const priorities[] = {
-                [HN_PRIORITY_LOW] = "low", [HN_PRIORITY_NORMAL] = "normal", [HN_PRIORITY_HIGH] = "high",
-        };
         HN_BITMAP hwloc_bitmap_t cpus = hn_placement_cpus(placement);
 
         if (!cpus || hn_json_add(json, "home", hn_json_new_set(placement->home)) < 0 ||
             hn_json_add(json, "cpus", hn_json_new_set(cpus)) < 0)
                 return -ENOMEM;
-        return hn_json_add(json, "priority", json_object_new_string(priorities[placement->priority]));
+        return hn_json_add(json, "priority", json_object_new_string(hn_priority_name(placement->priority)));
 }
 
 static int fill_guest(const struct hn_status *status, const struct hn_guest_status *guest, struct json_object *json)
 {
-        const char *uuid = guest->entry ? guest->entry->placement->uuid : guest->live ? guest->live->uuid : "";
+        const char *uuid = hn_guest_uuid(guest);
         int r = hn_json_add(json, "name", json_object_new_string(guest->name));
 
         if (r >= 0 && *uuid)
@@ -293,7 +290,7 @@ static int add_guests(const struct hn_status *status, const struct hn_shown *sho
         return hn_json_add(json, "guests", HN_TAKE(array));
 }
 
-static int add_faults(const char *faults, struct json_object *json)
+static int add_fault_lines(const char *faults, struct json_object *json)
 {
         HN_JSON struct json_object *array = json_object_new_array();
 
@@ -310,18 +307,23 @@ static int add_faults(const char *faults, struct json_object *json)
         return hn_json_add(json, "faults", HN_TAKE(array));
 }
 
+int hn_status_add_faults(const struct hn_status *status, struct json_object *json)
+{
+        char text[64];
+        int r = add_fault_lines(status->faults, json);
+
+        return r >= 0 && format_ago(0, text) ? hn_json_add(json, "read_at", json_object_new_string(text)) : r;
+}
+
 int hn_status_to_json(const struct hn_status *status, const struct hn_shown *shown, struct json_object **ret)
 {
         HN_JSON struct json_object *json = json_object_new_object();
-        char text[64];
-        int r = json ? add_faults(status->faults, json) : -ENOMEM;
+        int r = json ? hn_status_add_faults(status, json) : -ENOMEM;
 
-        if (r >= 0 && format_ago(0, text))
-                r = hn_json_add(json, "read_at", json_object_new_string(text));
         if (r >= 0 && status->load_interval_ms)
                 r = hn_json_add(json, "load_interval_ms", json_object_new_uint64(status->load_interval_ms));
         if (r >= 0 && shown->all && status->host)
-                r = add_nodes(status, json);
+                r = hn_status_add_nodes(status, json);
         if (r >= 0)
                 r = add_guests(status, shown, json);
         if (r >= 0)

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
-#include <time.h>
 
 #include "command/status.h"
+#include "model/clock.h"
 #include "model/text.h"
 #include "model/uuid.h"
 
@@ -69,13 +69,6 @@ static int read_host(const struct hn_root *root, struct hn_status *status)
         return 0;
 }
 
-static void pause_ms(unsigned ms)
-{
-        const struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = (long) (ms % 1000) * 1000000 };
-
-        (void) nanosleep(&time, NULL);
-}
-
 /* One reading of counters says nothing about now, so there have to be two. */
 static int measure_load(const struct hn_root *root, unsigned interval_ms, struct hn_status *status)
 {
@@ -86,7 +79,7 @@ static int measure_load(const struct hn_root *root, unsigned interval_ms, struct
                 return 0;
         r = hn_cpu_times_read(root, &before);
         if (r >= 0) {
-                pause_ms(interval_ms);
+                hn_sleep_ms(interval_ms);
                 r = hn_cpu_times_read(root, &after);
         }
         if (r == -ENOMEM)
@@ -127,20 +120,42 @@ bool hn_status_of_this_boot(const struct hn_status *status, const struct hn_entr
         return *status->boot_id && strcmp(status->boot_id, entry->boot_id) == 0;
 }
 
+/* Host, ledger and promises: what the two ways to read have in common. */
+static int read_basis(const struct hn_root *root, struct hn_status *status)
+{
+        int r = read_host(root, status);
+
+        (void) hn_boot_id(root, status->boot_id);
+        if (r >= 0)
+                r = read_ledger(root, status);
+        for (size_t i = 0; r >= 0 && status->host && i < status->n_entries; i++)
+                count_placement(status, status->entries[i]->placement);
+        return r;
+}
+
 int hn_status_read(const struct hn_root *root, unsigned load_interval_ms, struct hn_status *ret)
 {
         HN_STATUS struct hn_status status = { 0 };
-        int r = read_host(root, &status);
+        int r = read_basis(root, &status);
 
-        (void) hn_boot_id(root, status.boot_id);
-        if (r >= 0)
-                r = read_ledger(root, &status);
         if (r >= 0)
                 r = measure_load(root, load_interval_ms, &status);
-        for (size_t i = 0; r >= 0 && status.host && i < status.n_entries; i++)
-                count_placement(&status, status.entries[i]->placement);
         if (r >= 0)
                 r = hn_status_read_guests(root, &status);
+        if (r < 0)
+                return r;
+        *ret = status;
+        status = (struct hn_status) { 0 };
+        return 0;
+}
+
+int hn_status_read_again(const struct hn_root *root, struct hn_status *before, struct hn_status *ret)
+{
+        HN_STATUS struct hn_status status = { 0 };
+        int r = read_basis(root, &status);
+
+        if (r >= 0)
+                r = hn_status_list_guests(root, before, &status);
         if (r < 0)
                 return r;
         *ret = status;

@@ -191,9 +191,6 @@ static int format_action(const struct hn_status *status, const struct hn_entry *
 
 static int add_guest(struct hn_table *table, const struct hn_status *status, const struct hn_guest_status *guest)
 {
-        static const char *const priorities[] = {
-                [HN_PRIORITY_LOW] = "low", [HN_PRIORITY_NORMAL] = "normal", [HN_PRIORITY_HIGH] = "high",
-        };
         const struct hn_placement *placement = guest->entry ? guest->entry->placement : NULL;
         HN_BITMAP hwloc_bitmap_t all = placement ? hn_placement_cpus(placement) : hwloc_bitmap_alloc();
         HN_FREE char *home = hn_display_set(placement ? placement->home : NULL), *cpus = hn_display_set(all);
@@ -211,7 +208,8 @@ static int add_guest(struct hn_table *table, const struct hn_status *status, con
         return hn_table_add(table, (const char *[GUEST_COLUMNS]) {
                 [GUEST] = guest->name, [STATE] = hn_guest_state_name(guest->state), [HOME] = home, [GUEST_CPUS] = cpus,
                 [RESIDENT] = resident, [LOCAL] = locality < 0 ? "-" : local,
-                [MOVES] = guest->entry ? moves : "-", [PRIORITY] = placement ? priorities[placement->priority] : "-", [PINNED] = who_pins(&pins),
+                [MOVES] = guest->entry ? moves : "-",
+                [PRIORITY] = placement ? hn_priority_name(placement->priority) : "-", [PINNED] = who_pins(&pins),
                 [ACTION] = action,
         });
 }

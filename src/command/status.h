@@ -61,8 +61,23 @@ void hn_status_clear(struct hn_status *status);
 /* Adds the guests that run, the ledger's and others, by name (status-guests.c). */
 int hn_status_read_guests(const struct hn_root *root, struct hn_status *status);
 
+/* ---- for whoever looks again and again.  Load and guests' memory are not read, nor libvirt's records but for a guest that
+ * has no entry and is new: what `before` (zeroed: nothing) has of the others is taken out of it. */
+int hn_status_read_again(const struct hn_root *root, struct hn_status *before, struct hn_status *ret);
+int hn_status_list_guests(const struct hn_root *root, struct hn_status *before, struct hn_status *status);
+
+/* A guest's scope, as a path below /sys; the caller frees.  -ENOENT. */
+int hn_guest_find_scope(const struct hn_root *root, const struct hn_guest_status *guest, char **ret);
+
+/* Adds where its memory is, or why that is not known; `scope` NULL: there is none.  -ENOMEM. */
+int hn_guest_read_memory(const struct hn_root *root, const struct hn_host *host, const char *scope,
+                         struct hn_guest_status *guest);
+
 /* Adds to status->faults. */
 int hn_status_fault(struct hn_status *status, const char *format, ...) HN_PRINTF(2, 3);
+
+/* "" where it is not known. */
+const char *hn_guest_uuid(const struct hn_guest_status *guest);
 
 /* The guest of that UUID, or else of that name; NULL: none. */
 const struct hn_guest_status *hn_status_find(const struct hn_status *status, const char *domain);
@@ -96,6 +111,9 @@ struct hn_shown {
         bool all;
 };
 int hn_status_to_json(const struct hn_status *status, const struct hn_shown *shown, struct json_object **ret);
+/* What they have in common with other reports: "faults" and "read_at"; "nodes", where there is a host. */
+int hn_status_add_faults(const struct hn_status *status, struct json_object *json);
+int hn_status_add_nodes(const struct hn_status *status, struct json_object *json);
 int hn_status_text(const struct hn_status *status, const struct hn_shown *shown, FILE *out);
 int hn_status_cells_text(const struct hn_guest_status *guest, FILE *out); /* one guest in detail */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "model/clock.h"
 
+#include <errno.h>
 #include <time.h>
 
 static uint64_t read_clock_us(clockid_t clock)
@@ -19,4 +20,12 @@ uint64_t hn_monotonic_us(void)
 uint64_t hn_boottime_us(void)
 {
         return read_clock_us(CLOCK_BOOTTIME);
+}
+
+void hn_sleep_ms(unsigned ms)
+{
+        struct timespec left = { .tv_sec = ms / 1000, .tv_nsec = (long) (ms % 1000) * 1000000 };
+
+        while (nanosleep(&left, &left) < 0 && errno == EINTR)
+                ;
 }

@@ -21,6 +21,11 @@ static const char *const priority_names[] = {
         [HN_PRIORITY_HIGH] = "high",
 };
 
+const char *hn_priority_name(enum hn_priority priority)
+{
+        return priority_names[priority];
+}
+
 /* Appends a new object to an array; owned by the array. */
 static struct json_object *append_object(struct json_object *array)
 {
@@ -101,7 +106,7 @@ int hn_placement_to_json(const struct hn_placement *placement, struct json_objec
 
         if (!json || hn_json_add(json, "uuid", json_object_new_string(placement->uuid)) < 0 ||
             hn_json_add(json, "name", json_object_new_string(placement->name ? placement->name : "")) < 0 ||
-            hn_json_add(json, "priority", json_object_new_string(priority_names[placement->priority])) < 0 ||
+            hn_json_add(json, "priority", json_object_new_string(hn_priority_name(placement->priority))) < 0 ||
             cells_to_json(placement, json) < 0 || vcpus_to_json(placement, json) < 0 ||
             hn_json_add(json, "emulator_cpus", hn_json_new_set(placement->emulator_cpus)) < 0 ||
             hn_json_add(json, "home", hn_json_new_set(placement->home)) < 0 ||

@@ -75,6 +75,9 @@ hwloc_const_bitmap_t hn_placement_vcpu(const struct hn_placement *placement, uns
 /* All CPUs of all cells, vCPU entries and the emulator; the caller frees; NULL without memory. */
 hwloc_bitmap_t hn_placement_cpus(const struct hn_placement *placement);
 
+/* "low", "normal", "high" */
+const char *hn_priority_name(enum hn_priority priority);
+
 /* JSON and back (ledger, plan).  from: -EBADMSG. */
 int hn_placement_to_json(const struct hn_placement *placement, struct json_object **ret);
 int hn_placement_from_json(struct json_object *json, struct hn_placement **ret);

@@ -71,7 +71,8 @@ static uint64_t wait_us(const struct hn_root *root, const char *dir)
         return told ? sum_ns / 1000 : HN_USAGE_UNKNOWN;
 }
 
-static bool read_group(const struct hn_root *root, const char *threads, const char *name, struct hn_usage_group *ret)
+static bool read_group(const struct hn_root *root, const char *threads, const char *name, bool with_pressure,
+                       struct hn_usage_group *ret)
 {
         HN_FREE char *text = NULL, *dir = NULL;
 
@@ -85,7 +86,7 @@ static bool read_group(const struct hn_root *root, const char *threads, const ch
         if (ret->cpu_us == HN_USAGE_UNKNOWN)
                 return false;
         ret->wait_us = wait_us(root, dir);
-        ret->pressure_us = hn_pressure_us(root, dir, "cpu.pressure");
+        ret->pressure_us = with_pressure ? hn_pressure_us(root, dir, "cpu.pressure") : HN_USAGE_UNKNOWN;
         return true;
 }
 
@@ -98,7 +99,7 @@ static int compare(const void *a, const void *b)
         return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static int read_groups(const struct hn_root *root, const char *threads, struct hn_guest_usage *usage)
+static int read_groups(const struct hn_root *root, const char *threads, bool with_pressure, struct hn_guest_usage *usage)
 {
         HN_CLOSEDIR DIR *dir = NULL;
         struct dirent *entry;
@@ -109,7 +110,7 @@ static int read_groups(const struct hn_root *root, const char *threads, struct h
         while ((entry = readdir(dir)) && usage->n_groups < GROUP_LIMIT) {
                 struct hn_usage_group group = { 0 }, *more;
 
-                if (!read_group(root, threads, entry->d_name, &group))
+                if (!read_group(root, threads, entry->d_name, with_pressure, &group))
                         continue;
                 more = hn_array_grow(usage->groups, usage->n_groups, sizeof *more);
                 if (!more)
@@ -138,19 +139,37 @@ static int read_resident(const struct hn_root *root, const char *scope, uint64_t
         return r == -ENOMEM ? r : 0;
 }
 
-int hn_usage_read(const struct hn_root *root, const char *scope, const char *threads, uint64_t page_kib,
-                  struct hn_guest_usage *ret)
+static int read_cpu(const struct hn_root *root, const char *scope, const char *threads, bool with_pressure,
+                    struct hn_guest_usage *ret)
 {
         HN_USAGE struct hn_guest_usage usage = { 0 };
-        int r = read_groups(root, threads, &usage);
+        int r = read_groups(root, threads, with_pressure, &usage);
 
-        if (r >= 0)
-                r = read_resident(root, scope, page_kib, &usage);
         if (r < 0)
                 return r;
         usage.cpu_pressure_us = hn_pressure_us(root, scope, "cpu.pressure");
         usage.memory_pressure_us = hn_pressure_us(root, scope, "memory.pressure");
         usage.io_pressure_us = hn_pressure_us(root, scope, "io.pressure");
+        *ret = usage;
+        usage = (struct hn_guest_usage) { 0 };
+        return 0;
+}
+
+int hn_usage_read_cpu(const struct hn_root *root, const char *scope, const char *threads, struct hn_guest_usage *ret)
+{
+        return read_cpu(root, scope, threads, false, ret);
+}
+
+int hn_usage_read(const struct hn_root *root, const char *scope, const char *threads, uint64_t page_kib,
+                  struct hn_guest_usage *ret)
+{
+        HN_USAGE struct hn_guest_usage usage = { 0 };
+        int r = read_cpu(root, scope, threads, true, &usage);
+
+        if (r >= 0)
+                r = read_resident(root, scope, page_kib, &usage);
+        if (r < 0)
+                return r;
         *ret = usage;
         usage = (struct hn_guest_usage) { 0 };
         return 0;

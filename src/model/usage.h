@@ -34,6 +34,9 @@ struct hn_guest_usage {
 int hn_usage_read(const struct hn_root *root, const char *scope, const char *threads, uint64_t page_kib,
                   struct hn_guest_usage *ret);
 
+/* The same without where its memory is and without the groups' own pressure, in two thirds of the time. */
+int hn_usage_read_cpu(const struct hn_root *root, const char *scope, const char *threads, struct hn_guest_usage *ret);
+
 void hn_usage_clear(struct hn_guest_usage *usage);
 #define HN_USAGE HN_CLEANUP(hn_usage_clear)
 
