@@ -19,6 +19,7 @@ static const struct {
         { "rewrite", hn_command_rewrite, "a domain's XML as homenode would rewrite it" },
         { "explain", hn_command_explain, "why a domain is where it is" },
         { "status", hn_command_status, "nodes and guests as they are now" },
+        { "top", hn_command_top, "nodes and guests as they change, on a full screen" },
         { "move", hn_command_move, "another home for a guest that runs" },
         { "undo", hn_command_undo, "guests and definitions as libvirt would have them" },
         { "simulate", hn_command_simulate, "how a recorded or made-up load would fare on a host" },

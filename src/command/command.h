@@ -17,6 +17,7 @@ int hn_command_plan(int argc, char **argv);
 int hn_command_rewrite(int argc, char **argv);
 int hn_command_explain(int argc, char **argv);
 int hn_command_status(int argc, char **argv);
+int hn_command_top(int argc, char **argv);
 int hn_command_doctor(int argc, char **argv);
 int hn_command_simulate(int argc, char **argv);
 int hn_command_move(int argc, char **argv);

@@ -223,7 +223,7 @@ static int add_moving(const struct hn_moving *moving, struct json_object *json)
         return hn_json_add(json, "moving", HN_TAKE(object));
 }
 
-static int add_moves(const struct hn_entry *entry, struct json_object *json)
+int hn_status_add_moves(const struct hn_entry *entry, struct json_object *json)
 {
         HN_JSON struct json_object *last = NULL;
         int r = hn_json_add(json, "moves", json_object_new_uint64(entry->moved.count));
@@ -269,7 +269,7 @@ static int fill_guest(const struct hn_status *status, const struct hn_guest_stat
         if (r >= 0)
                 r = add_pins(guest, json);
         if (r >= 0 && guest->entry)
-                r = add_moves(guest->entry, json);
+                r = hn_status_add_moves(guest->entry, json);
         return r >= 0 && guest->entry ? add_action(status, guest->entry, json) : r;
 }
 

@@ -111,9 +111,11 @@ struct hn_shown {
         bool all;
 };
 int hn_status_to_json(const struct hn_status *status, const struct hn_shown *shown, struct json_object **ret);
-/* What they have in common with other reports: "faults" and "read_at"; "nodes", where there is a host. */
+/* What they have in common with other reports: "faults" and "read_at"; "nodes", where there is a host; of a guest "moves",
+ * "moving" and "last_move". */
 int hn_status_add_faults(const struct hn_status *status, struct json_object *json);
 int hn_status_add_nodes(const struct hn_status *status, struct json_object *json);
+int hn_status_add_moves(const struct hn_entry *entry, struct json_object *json);
 int hn_status_text(const struct hn_status *status, const struct hn_shown *shown, FILE *out);
 int hn_status_cells_text(const struct hn_guest_status *guest, FILE *out); /* one guest in detail */
 

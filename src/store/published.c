@@ -15,11 +15,21 @@
 #define STATE_DEPTH 16
 
 /* Whoever looks shares the lock that the daemon has alone. */
-static bool is_held(const struct hn_root *root)
+int hn_published_lives(const struct hn_root *root, bool *ret)
 {
         HN_CLOSE int fd = hn_root_open_regular(root, O_RDONLY | O_NOFOLLOW, 0, HN_PUBLISHED_PATH);
 
-        return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+        if (fd < 0 && fd != -ENOENT)
+                return fd;
+        *ret = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+        return 0;
+}
+
+static bool is_held(const struct hn_root *root)
+{
+        bool lives = false;
+
+        return hn_published_lives(root, &lives) >= 0 && lives;
 }
 
 /* Was it written in this boot, and does it still count? */

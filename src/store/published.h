@@ -20,3 +20,6 @@ int hn_published_read(const struct hn_root *root, struct json_object **ret);
 /* Of the state that was just written: it counts as long as the descriptor is open, and the process lives.  Returns the
  * descriptor, which the caller closes.  -EWOULDBLOCK: somebody is just looking. */
 int hn_published_hold(const struct hn_root *root);
+
+/* Does a daemon live that has published?  -EACCES and others: it can't be told. */
+int hn_published_lives(const struct hn_root *root, bool *ret);

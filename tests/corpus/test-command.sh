@@ -56,7 +56,7 @@ usage() {
         prints homenode
         run 0 --help
         prints explain
-        for subcommand in plan rewrite explain status simulate undo doctor; do
+        for subcommand in plan rewrite explain status top simulate undo doctor; do
                 run 0 $subcommand --help
                 prints "Usage: homenode $subcommand"
                 silent "$subcommand --help"
@@ -352,17 +352,22 @@ closed_ledger() {
         chmod 700 "$HOMENODE_ROOT/run/homenode"
 }
 
-status_of_a_tree() {
+# a guest of 2 GiB that runs on node 0, a quarter of it on node 1
+put_running() {
         boot_id=33333333-0000-4000-8000-000000000003
-        run 1 status # an empty tree
-        says nodes
         scope="$HOMENODE_ROOT/sys/fs/cgroup/machine.slice/machine-qemu\\x2d7\\x2dweb.scope"
         mkdir -p "$scope" "$HOMENODE_ROOT/proc/4711" "$HOMENODE_ROOT/run/homenode/ledger" \
                 "$HOMENODE_ROOT/proc/sys/kernel/random"
         echo "$boot_id" >"$HOMENODE_ROOT/proc/sys/kernel/random/boot_id"
         echo '4711 (qemu) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 5 0 99 0 0' >"$HOMENODE_ROOT/proc/4711/stat"
         echo 'anon N0=1610612736 N1=536870912' >"$scope/memory.numa_stat"
-        put_entry "$HOMENODE_ROOT/run/homenode/ledger" "$boot_id" "$(printf 'web\\u001b[31m')"
+        put_entry "$HOMENODE_ROOT/run/homenode/ledger" "$boot_id" "$1"
+}
+
+status_of_a_tree() {
+        run 1 status # an empty tree
+        says nodes
+        put_running "$(printf 'web\\u001b[31m')"
         run 1 status # no nodes in there, but a guest
         prints '0:1536 1:512'
         prints '75.0%'
@@ -376,6 +381,52 @@ status_of_a_tree() {
         says nobody
         run 1 status --json
         prints '"locality_percent": 75'
+        rm -rf "$HOMENODE_ROOT/sys" "$HOMENODE_ROOT/proc" "$HOMENODE_ROOT/run"
+}
+
+# put_vcpu NUMBER CPU-US: a thread group of that guest
+put_vcpu() {
+        mkdir -p "$scope/libvirt/emulator" "$scope/libvirt/vcpu$1" "$HOMENODE_ROOT/proc/500$1"
+        echo "usage_usec $2" >"$scope/libvirt/vcpu$1/cpu.stat"
+        echo "500$1" >"$scope/libvirt/vcpu$1/cgroup.threads"
+        echo '1000 2000 3' >"$HOMENODE_ROOT/proc/500$1/schedstat"
+}
+
+top_of_a_tree() {
+        run 2 top now
+        says operands
+        run 2 top --sort beauty
+        says beauty
+        for seconds in 0 -1 0.05 1e9 nan inf 2s ''; do
+                run 2 top -b -d "$seconds"
+                says seconds
+                no_output "top -d $seconds"
+        done
+        for number in 0 -1 1.5 99999999999999999999 x ''; do
+                run 2 top -b -n "$number"
+                says readings
+        done
+        run 1 top -d 0.1 # an empty tree: what is missing is said, and one page is all
+        prints "this host's nodes can't be read"
+        prints 'GUEST  STATE'
+        put_running "$(printf 'web\\u001b[31m')"
+        put_vcpu 0 1000
+        put_vcpu 1 1000
+        run 1 top -d 0.1
+        grep -q '^web\\x1b\[31m  placed      high       2     0.0    0.0  .*  0        0     512    1536   75.0$' "$work/out" ||
+                fail "the line of the guest is not as it should be"
+        prints 'homenoded does not run'
+        run 1 top -bd0.1 -n3 --sort remote
+        [ "$(grep -c '^GUEST' "$work/out")" -eq 3 ] || fail "not three pages"
+        prints 'by NRMEM'
+        run 1 top -d 0.1 --json
+        for what in '"locality_percent": 75.0' '"remote_kib": 524288' '"vcpus": 2' '"used_percent": 0.0' '"home": "0"' \
+                '"moves": 0' '"state": "placed"'; do
+                prints "$what"
+        done
+        [ "$(grep -c '^}' "$work/out")" -eq 1 ] || fail "not one document"
+        run 1 top -d 0.1 -n 2 --json --sort guest
+        [ "$(grep -c '^}' "$work/out")" -eq 2 ] || fail "not two documents"
         rm -rf "$HOMENODE_ROOT/sys" "$HOMENODE_ROOT/proc" "$HOMENODE_ROOT/run"
 }
 
@@ -468,6 +519,7 @@ undo_as_a_user
 doctor_of_a_tree
 explain_from_a_ledger
 status_of_a_tree
+top_of_a_tree
 explain_on_this_host
 closed_ledger
 closed_pipe

@@ -26,4 +26,15 @@ for library in libvirt libcgroup libsystemd; do
 		}
 	done
 done
+# only the command has a screen
+links src/homenode libncursesw || {
+	echo "FAIL: src/homenode does not link libncursesw"
+	failures=$((failures + 1))
+}
+for program in hooks/qemu src/homenoded; do
+	! links $program libncursesw || {
+		echo "FAIL: $program links libncursesw"
+		failures=$((failures + 1))
+	}
+done
 exit $((failures > 0))
