@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "daemon/mover.h"
 #include "unit/support/kept.h"
 
@@ -15,8 +17,9 @@ struct moved {
         struct hn_mover *mover;
         struct hn_pages_door door;
         uint8_t *nodes;             /* of each page */
+        size_t on[4];               /* how many are on each */
         size_t room;                /* pages that may come to another node still; then there is no memory */
-        volatile int holds;         /* every batch waits as long as that is set */
+        atomic_int holds;           /* every batch waits as long as that is set */
         unsigned told;              /* how often the end of a move was told … */
         bool delivered;             /* … and of the last one what */
 };
