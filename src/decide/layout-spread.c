@@ -133,23 +133,9 @@ static void put_seat(struct hn_layout *layout, size_t open, size_t at, uint64_t 
                 .vcpus_milli = runs ? task->needs[task->open[open]].n_vcpus * UINT64_C(1000) : 0 };
 }
 
-/* Those of one cell stand together. */
-static void sort_seats(struct hn_layout *layout)
-{
-        struct hn_seat *seats = layout->seats + layout->task->n_seats;
-
-        for (size_t i = 1; i < layout->n_seats - layout->task->n_seats; i++)
-                for (size_t j = i; j > 0 && seats[j - 1].cell > seats[j].cell; j--) {
-                        struct hn_seat seat = seats[j];
-
-                        seats[j] = seats[j - 1];
-                        seats[j - 1] = seat;
-                }
-}
-
 /* Cells take what there is on the nodes they lean on: `left` and `ret_rests` come to say what is left of these and of them.
  * False: nothing is left of them, so there was no need. */
-static bool fill_props(struct hn_layout *layout, const size_t *nodes, size_t k, uint64_t *left, uint64_t *ret_rests)
+static bool fill_props(const struct hn_layout *layout, const size_t *nodes, size_t k, uint64_t *left, uint64_t *ret_rests)
 {
         const struct hn_task *task = layout->task;
         uint64_t lacking = 0;
@@ -163,7 +149,6 @@ static bool fill_props(struct hn_layout *layout, const size_t *nodes, size_t k, 
                 left[i] -= has;
                 ret_rests[open] = wanted - has;
                 lacking = hn_add(lacking, ret_rests[open++]);
-                put_seat(layout, open - 1, nodes[i], has);
         }
         return lacking > 0;
 }
@@ -181,6 +166,9 @@ static bool lay_leaning(struct hn_layout *layout, const size_t *nodes, size_t k)
         if (!may_lean(layout, k) || !find_props(layout, nodes, k, left) || !fill_props(layout, nodes, k, left, rests))
                 return false;
         for (size_t open = 0; open < layout->task->n_open; open++) {
+                uint64_t wanted = layout->task->needs[layout->task->open[open]].memory_kib;
+
+                put_seat(layout, open, layout->at[open], wanted - rests[open]);
                 for (size_t i = 0; i < k; i++)
                         weights[i] = nodes[i] == layout->at[open] ? 0 : left[i];
                 if (!hn_split(rests[open], HN_MIB_KIB, weights, left, k, shares))
@@ -191,7 +179,6 @@ static bool lay_leaning(struct hn_layout *layout, const size_t *nodes, size_t k)
                                 put_seat(layout, open, nodes[i], shares[i]);
                 }
         }
-        sort_seats(layout);
         layout->leaning = true;
         return true;
 }
