@@ -33,14 +33,14 @@ static const struct {
         const char *legend;
 } about[HN_TOP_COLUMNS] = {
         [HN_TOP_GUEST] = { "guest", 'N', true, "the guest's name" },
-        [HN_TOP_STATE] = { "state", 0, true, "placed, moving and how far, starting, opted out, given back, left to libvirt, …" },
+        [HN_TOP_STATE] = { "state", 0, true, "placed, starting, moving and how far, opted out, given back, left to libvirt" },
         [HN_TOP_PRIORITY] = { "priority", 0, false, "of its wishes: high, normal, low" },
         [HN_TOP_VCPUS] = { "vcpus", 'C', false, "vCPUs that are on line" },
         [HN_TOP_USED] = { "used", 'U', false, "CPU time used, all threads: 100 is one CPU" },
         [HN_TOP_READY] = { "ready", 'R', false, "could run and waited for a CPU, all threads: 100 is one thread all the time" },
         [HN_TOP_CPU_PRESSURE] = { "cpu-pressure", 'P', false, "share of the time in which some thread waited for a CPU" },
-        [HN_TOP_MEMORY_PRESSURE] = { "memory-pressure", 0, false, "… for memory" },
-        [HN_TOP_IO_PRESSURE] = { "io-pressure", 0, false, "… for input or output" },
+        [HN_TOP_MEMORY_PRESSURE] = { "memory-pressure", 0, false, "the same for memory" },
+        [HN_TOP_IO_PRESSURE] = { "io-pressure", 0, false, "the same for input and output" },
         [HN_TOP_HOME] = { "home", 'H', true, "home nodes; 0>2 moves from node 0 to node 2" },
         [HN_TOP_MOVES] = { "moves", 'G', false, "moves to another home since it runs" },
         [HN_TOP_REMOTE] = { "remote", 'M', false, "memory that is not at home, MiB" },

@@ -114,12 +114,13 @@ static int print_all(const struct hn_top *top, const struct hn_top_row *rows, co
         const struct hn_status *status = &top->status;
 
         (void) fprintf(out, "%s\n", banner);
-        if (status->host && print_nodes(status, width, out) < 0)
-                return -ENOMEM;
+        /* what is missing before the nodes: of those a small screen may not show all */
         if (status->faults)
                 (void) fprintf(out, "%s\n", status->faults);
         if (top->daemon_told && !top->daemon_lives)
                 (void) fprintf(out, "homenoded does not run, or has just been started: guests stay where they are\n");
+        if (status->host && print_nodes(status, width, out) < 0)
+                return -ENOMEM;
         (void) fputc('\n', out);
         return print_guests(rows, status->n_guests, width, out);
 }

@@ -8,11 +8,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 
-#include "command/display.h"
-#include "command/top.h"
+#include "command/top-draw.h"
 #include "model/clock.h"
 #include "model/text.h"
 
@@ -21,12 +21,8 @@
 #undef lines
 
 #define FIRST_INTERVAL_US 200000u /* so long the first page has no figures that are differences */
-#define LEAST_INTERVALS 10u    /* of what a reading takes: it takes a tenth of a CPU at most, whatever is asked for */
+#define LEAST_INTERVALS 10u    /* of the CPU time of a reading: a tenth of a CPU at most, whatever is asked for */
 #define LOST_LIMIT 100u        /* a terminal that can be read from so often and has nothing is gone */
-#define LOCAL_LOW 80.0         /* percent: what those who know esxtop take for too little */
-#define READY_HIGH 10.0        /* percent of one vCPU, the same */
-
-enum { PLAIN, MOVES, REMOTE, WAITS };
 
 struct screen {
         struct hn_top *top;
@@ -46,15 +42,6 @@ struct screen {
 };
 
 /* ---- the terminal */
-
-static void choose_colours(struct screen *s)
-{
-        const char *none = getenv("NO_COLOR"); /* no-color.org: set and not empty */
-
-        s->colours = !(none && *none) && has_colors() && start_color() == OK && use_default_colors() == OK &&
-                     init_pair(MOVES, COLOR_CYAN, -1) == OK && init_pair(REMOTE, COLOR_YELLOW, -1) == OK &&
-                     init_pair(WAITS, COLOR_RED, -1) == OK;
-}
 
 static int catch_signals(struct screen *s)
 {
@@ -107,7 +94,7 @@ static int open_screen(struct screen *s)
         (void) nodelay(stdscr, TRUE);
         (void) set_escdelay(25);
         (void) curs_set(0);
-        choose_colours(s);
+        s->colours = hn_top_draw_begin();
         return 0;
 }
 
@@ -120,80 +107,15 @@ static void resize(void)
         (void) clearok(stdscr, TRUE);
 }
 
-/* ---- drawing */
-
-static int colour_of(const struct hn_top_row *row)
-{
-        if (row->guest->entry && row->guest->entry->moving)
-                return MOVES;
-        if (row->ready >= 0 && row->vcpus && row->ready / row->vcpus > READY_HIGH)
-                return WAITS;
-        return row->local_percent >= 0 && row->local_percent < LOCAL_LOW ? REMOTE : PLAIN;
-}
-
-/* One line; what is too long is cut, or it would go on in the next one. */
-static void draw_line(int y, const char *line)
-{
-        HN_FREE char *cut = COLS > 0 && hn_display_width(line) > (unsigned) COLS ? hn_display_cut(line, (unsigned) COLS) : NULL;
-
-        (void) mvaddstr(y, 0, cut ? cut : line);
-}
-
-/* The lines above the list take half of the screen at most; the last one, the titles, is always there. */
-static int draw_head(const struct screen *s)
-{
-        const struct hn_top_page *page = &s->page;
-        size_t most = LINES > 4 ? (size_t) LINES / 2 : 2, n = page->n_head <= most ? page->n_head : most;
-        int y = 0;
-
-        for (size_t i = 0; i + 1 < n; i++)
-                draw_line(y++, page->head[i]);
-        if (n < page->n_head && n > 2) {
-                HN_FREE char *more = hn_text_print("… %zu more lines: a taller screen shows them", page->n_head - n + 1);
-
-                (void) move(y - 1, 0);
-                (void) clrtoeol();
-                draw_line(y - 1, more ? more : "");
-        }
-        (void) mvchgat(0, 0, -1, A_BOLD, 0, NULL);
-        draw_line(y, page->head[page->n_head - 1]);
-        (void) mvchgat(y, 0, -1, A_REVERSE, 0, NULL);
-        return y + 1;
-}
-
-static void draw_list(struct screen *s, int y)
-{
-        const struct hn_top_page *page = &s->page;
-
-        s->room = LINES > y ? (size_t) (LINES - y) : 1;
-        if (s->first + s->room > page->n_body)
-                s->first = page->n_body > s->room ? page->n_body - s->room : 0;
-        for (size_t i = s->first; i < page->n_body && i < s->first + s->room; i++, y++) {
-                int colour = colour_of(&page->rows[i]);
-
-                draw_line(y, page->body[i]);
-                if (s->colours && colour != PLAIN)
-                        (void) mvchgat(y, 0, -1, A_NORMAL, (short) colour, NULL);
-        }
-}
-
-static void draw_help(const struct screen *s)
-{
-        HN_FREE char *text = strdup(s->help);
-        char *rest = NULL;
-        int y = 0;
-
-        for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line && y < LINES; line = strtok_r(NULL, "\n", &rest))
-                draw_line(y++, line);
-}
+/* ---- drawing and reading */
 
 static void draw(struct screen *s)
 {
         (void) erase();
         if (s->help)
-                draw_help(s);
+                hn_top_draw_text(s->help);
         else
-                draw_list(s, draw_head(s));
+                s->room = hn_top_draw_page(&s->page, s->colours, &s->first);
         (void) refresh();
 }
 
@@ -211,20 +133,31 @@ static int make_page(struct screen *s)
         return 0;
 }
 
+static uint64_t used_us(void)
+{
+        struct timespec used = { 0 };
+
+        (void) clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+        return (uint64_t) used.tv_sec * 1000000u + (uint64_t) used.tv_nsec / 1000u;
+}
+
 /* The page points at what the reading replaces. */
 static int read_now(struct screen *s)
 {
-        uint64_t began_us = hn_monotonic_us(), interval_us = UINT64_C(1000) * s->plan->interval_ms, took_us;
+        uint64_t began_us = hn_monotonic_us(), before_us = used_us();
+        uint64_t interval_us = UINT64_C(1000) * s->plan->interval_ms, least_us;
         int r;
 
         hn_top_page_clear(&s->page);
         r = hn_top_read(s->top);
         if (r >= 0)
                 r = make_page(s);
+        least_us = LEAST_INTERVALS * (used_us() - before_us);
+        if (interval_us < least_us)
+                interval_us = least_us;
         if (s->n_read++ == 0 && interval_us > FIRST_INTERVAL_US)
                 interval_us = FIRST_INTERVAL_US;
-        took_us = hn_monotonic_us() - began_us;
-        s->next_us = began_us + (interval_us > LEAST_INTERVALS * took_us ? interval_us : LEAST_INTERVALS * took_us);
+        s->next_us = began_us + interval_us;
         return r;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * `homenode top`: nodes and guests, read again and again.  Reading (top-read.c), figures (top-rows.c), columns and
- * sorting (top-columns.c) and lines of text (top-page.c) know nothing of terminals; top-screen.c shows the lines.
+ * sorting (top-columns.c) and lines of text (top-page.c) know nothing of terminals; top-screen.c and top-draw.c show
+ * the lines.
  *
  * Each reading reads cheap files alone (DESIGN fact 15), never numa_maps, and needs no daemon.
  */
@@ -96,7 +97,7 @@ void hn_top_order(struct hn_top_row *rows, size_t n, const struct hn_top_sort *s
 
 struct hn_top_page {
         char *text;
-        char **head;  /* the banner, nodes, what is missing, and last the titles of guests' columns */
+        char **head;  /* the banner, what is missing, nodes, and last the titles of guests' columns */
         size_t n_head;
         char **body;  /* a line a guest, in the order of … */
         size_t n_body;
