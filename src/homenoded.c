@@ -6,19 +6,26 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "command/options.h"
 #include "daemon/daemon.h"
 
 static int run(void)
 {
-        HN_DAEMON struct hn_daemon daemon = { .root.fd = -1 };
-        int r = hn_daemon_open(&daemon);
+        struct hn_daemon daemon;
+        int r = hn_daemon_open(&daemon), status = HN_EXIT_DONE;
 
-        if (r < 0)
-                return hn_complain("starting: %s", strerror(-r));
-        r = hn_daemon_run(&daemon);
-        return r < 0 ? hn_complain("the event loop: %s", strerror(-r)) : HN_EXIT_DONE;
+        if (r < 0) {
+                status = hn_complain("starting: %s", strerror(-r));
+        } else {
+                r = hn_daemon_run(&daemon);
+                if (r < 0)
+                        status = hn_complain("the event loop: %s", strerror(-r));
+        }
+        if (!hn_daemon_close(&daemon))
+                _exit(status); /* and not through what libraries do at the end, under the thread's feet */
+        return status;
 }
 
 int main(int argc, char **argv)
@@ -44,7 +51,7 @@ int main(int argc, char **argv)
         }
         if (first < argc)
                 return hn_usage_wrong(&usage, "%s: there are no operands", argv[first]);
-        /* The threads that open connections need no heaps of their own. */
+        /* The threads that talk to libvirt need no heaps of their own. */
         (void) mallopt(M_ARENA_MAX, 1);
         (void) umask(0077);
         (void) signal(SIGPIPE, SIG_IGN);

@@ -2,161 +2,96 @@
 #include "daemon/connection.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libvirt/virterror.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <systemd/sd-daemon.h>
 
 #include "act/journal.h"
+#include "daemon/hearing.h"
+#include "store/ledger.h"
 
-/* A libvirt that does not answer for 20 s is gone: without this a call would wait for ever. */
+/* A libvirt that is not heard of for 20 s is gone: without this a call would wait for ever. */
 #define KEEPALIVE_S 5
 #define KEEPALIVE_COUNT 3u
-#define EVENT_LIMIT 16
 
 struct hn_connection {
         const struct hn_root *root;
         struct hn_work *work;
+        struct hn_asking *asking;
         char *uri;
         hn_open_call *open;
         void *open_data;
         struct hn_backoff backoff;
-        struct hn_timer *retry;     /* opens again */
-        struct hn_timer *closing;   /* closes what libvirt says is broken: not from within its callback */
-        struct hn_opening *opening; /* NULL: none under way */
-        virConnectPtr libvirt;      /* NULL: none */
-        int events[EVENT_LIMIT];
-        size_t n_events;
-        bool told;                  /* that it is away */
+        struct hn_timer *retry;      /* opens again */
+        struct hn_opening *opening;  /* NULL: none under way */
+        int closed_fd;               /* libvirt says that the connection broke, in whatever thread notices */
+        struct hn_readable *closed;
+        virConnectPtr libvirt;       /* NULL: none */
+        struct hn_ears ears;
+        unsigned serial;             /* of connections: an answer may come from the one before */
+        bool listing, list_again;    /* which domains there are is asked for; asked for once more meanwhile */
+        bool told;                   /* that it is away */
 };
 
-/* ---- events: they only mark */
+/* ---- hanging up */
 
-static void mark(struct hn_connection *connection, virDomainPtr domain, unsigned matters)
+static const char *libvirt_message(void)
 {
-        char uuid[VIR_UUID_STRING_BUFLEN];
+        const char *message = virGetLastErrorMessage();
 
-        if (virDomainGetUUIDString(domain, uuid) < 0)
-                return;
-        (void) hn_work_mark(connection->work, uuid, matters);
+        return message ? message : "no message";
 }
 
-static unsigned matters_of(int event, int detail)
-{
-        switch (event) {
-        case VIR_DOMAIN_EVENT_DEFINED:
-                return HN_LOOK_DEFINITION |
-                       (detail == VIR_DOMAIN_EVENT_DEFINED_ADDED ? HN_LOOK_ADDED : HN_LOOK_UPDATED);
-        case VIR_DOMAIN_EVENT_UNDEFINED:
-                return HN_LOOK_DEFINITION | HN_LOOK_UNDEFINED;
-        case VIR_DOMAIN_EVENT_STARTED:
-        case VIR_DOMAIN_EVENT_SUSPENDED:
-        case VIR_DOMAIN_EVENT_RESUMED:
-        case VIR_DOMAIN_EVENT_CRASHED:
-                return HN_LOOK_RUNNING;
-        case VIR_DOMAIN_EVENT_STOPPED:
-                return HN_LOOK_GONE | HN_LOOK_DEFINITION;
-        default:
-                return 0;
-        }
-}
-
-static int on_lifecycle(virConnectPtr libvirt, virDomainPtr domain, int event, int detail, void *data)
-{
-        unsigned matters = matters_of(event, detail);
-        (void) libvirt;
-
-        if (matters)
-                mark(data, domain, matters);
-        return 0;
-}
-
-static void on_tunable(virConnectPtr libvirt, virDomainPtr domain, virTypedParameterPtr parameters, int n, void *data)
-{
-        (void) libvirt;
-        (void) parameters;
-        (void) n;
-        mark(data, domain, HN_LOOK_RUNNING);
-}
-
-/* Live, or in the definition: libvirt does not say which. */
-static void on_metadata(virConnectPtr libvirt, virDomainPtr domain, int type, const char *uri, void *data)
-{
-        (void) libvirt;
-        (void) type;
-        (void) uri;
-        mark(data, domain, HN_LOOK_RUNNING | HN_LOOK_DEFINITION);
-}
-
-static void on_device(virConnectPtr libvirt, virDomainPtr domain, const char *alias, void *data)
-{
-        (void) libvirt;
-        (void) alias;
-        mark(data, domain, HN_LOOK_RUNNING);
-}
-
-static void on_memory(virConnectPtr libvirt, virDomainPtr domain, const char *alias, unsigned long long size, void *data)
-{
-        (void) size;
-        on_device(libvirt, domain, alias, data);
-}
-
-static void on_reboot(virConnectPtr libvirt, virDomainPtr domain, void *data)
-{
-        (void) libvirt;
-        mark(data, domain, HN_LOOK_RUNNING);
-}
-
-/* libvirt's events that say what happened to a guest.  The first can't be done without. */
-static const struct {
-        int id;
-        virConnectDomainEventGenericCallback call;
-} hearings[] = {
-        { VIR_DOMAIN_EVENT_ID_LIFECYCLE, VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle) },
-        { VIR_DOMAIN_EVENT_ID_TUNABLE, VIR_DOMAIN_EVENT_CALLBACK(on_tunable) },
-        { VIR_DOMAIN_EVENT_ID_METADATA_CHANGE, VIR_DOMAIN_EVENT_CALLBACK(on_metadata) },
-        { VIR_DOMAIN_EVENT_ID_DEVICE_ADDED, VIR_DOMAIN_EVENT_CALLBACK(on_device) },
-        { VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED, VIR_DOMAIN_EVENT_CALLBACK(on_device) },
-        { VIR_DOMAIN_EVENT_ID_MEMORY_DEVICE_SIZE_CHANGE, VIR_DOMAIN_EVENT_CALLBACK(on_memory) },
-        { VIR_DOMAIN_EVENT_ID_REBOOT, VIR_DOMAIN_EVENT_CALLBACK(on_reboot) },
+struct farewell {
+        virConnectPtr libvirt;
+        struct hn_ears ears;
 };
-#define N_HEARINGS (sizeof hearings / sizeof *hearings)
-_Static_assert(N_HEARINGS <= EVENT_LIMIT, "room for each event's id");
 
-static int hear(struct hn_connection *connection)
+static void on_close(virConnectPtr libvirt, int reason, void *fd)
 {
-        for (size_t i = 0; i < N_HEARINGS; i++) {
-                int id = virConnectDomainEventRegisterAny(connection->libvirt, NULL, hearings[i].id,
-                                                          hearings[i].call, connection, NULL);
-
-                if (id >= 0)
-                        connection->events[connection->n_events++] = id;
-                else if (i == 0)
-                        return -EIO;
-        }
-        return 0;
-}
-
-/* ---- coming and going */
-
-static void on_close(virConnectPtr libvirt, int reason, void *data)
-{
-        struct hn_connection *connection = data;
         (void) libvirt;
         (void) reason;
-
-        hn_timer_once(connection->closing, 0);
+        (void) eventfd_write((int) (intptr_t) fd, 1);
 }
 
-static void hang_up(struct hn_connection *connection)
+/* Those of drivers that live in this process, and never close, stay. */
+static void close_fd(void *fd)
 {
-        if (!connection->libvirt)
+        (void) close((int) (intptr_t) fd);
+}
+
+static void say_farewell(void *data, virConnectPtr libvirt)
+{
+        struct farewell *farewell = data;
+
+        (void) virConnectUnregisterCloseCallback(libvirt, on_close);
+        hn_hear_no_more(libvirt, &farewell->ears);
+        (void) virConnectClose(HN_TAKE(farewell->libvirt));
+}
+
+/* `libvirt` is given up. */
+static void hang_up(struct hn_asking *asking, virConnectPtr libvirt, const struct hn_ears *ears)
+{
+        struct farewell *farewell = calloc(1, sizeof *farewell);
+        const struct hn_question question = {
+                .uuid = "", .libvirt = libvirt, .data = farewell, .ask = say_farewell, .free = free,
+        };
+
+        if (farewell)
+                *farewell = (struct farewell) { .libvirt = libvirt, .ears = *ears };
+        if (farewell && hn_asking_ask(asking, &question) >= 0)
                 return;
-        for (size_t i = 0; i < connection->n_events; i++)
-                (void) virConnectDomainEventDeregisterAny(connection->libvirt, connection->events[i]);
-        connection->n_events = 0;
-        (void) virConnectUnregisterCloseCallback(connection->libvirt, on_close);
-        (void) virConnectClose(connection->libvirt);
-        connection->libvirt = NULL;
+        (void) virConnectClose(libvirt);
+        free(farewell);
+}
+
+static void leave(struct hn_connection *connection)
+{
+        if (connection->libvirt)
+                hang_up(connection->asking, HN_TAKE(connection->libvirt), &connection->ears);
+        connection->ears.n = 0;
 }
 
 /* Said once for each absence. */
@@ -171,56 +106,114 @@ static void try_later(struct hn_connection *connection, const char *why)
         hn_timer_once(connection->retry, hn_backoff_next(&connection->backoff));
 }
 
-static void close_broken(void *data)
+static void on_closed(void *data)
 {
         struct hn_connection *connection = data;
+        eventfd_t n;
 
-        if (!connection->libvirt)
+        (void) eventfd_read(connection->closed_fd, &n);
+        /* It may be the one before that breaks now. */
+        if (!connection->libvirt || virConnectIsAlive(connection->libvirt) == 1)
                 return;
-        hang_up(connection);
+        leave(connection);
         try_later(connection, "the connection broke");
 }
 
-static const char *libvirt_message(void)
-{
-        const char *message = virGetLastErrorMessage();
+/* ---- greeting: what is to be told us from now on */
 
-        return message ? message : "no message";
-}
+struct greeting {
+        struct hn_connection *connection; /* the loop's */
+        struct hn_work *work;             /* the same */
+        virConnectPtr libvirt;
+        int closed_fd;
+        struct hn_ears ears;
+        int r;
+        char *message;
+};
 
-static int greet(struct hn_connection *connection)
+static void greet(void *data, virConnectPtr libvirt)
 {
+        struct greeting *greeting = data;
+
         /* Drivers that live in this process have neither. */
-        (void) virConnectSetKeepAlive(connection->libvirt, KEEPALIVE_S, KEEPALIVE_COUNT);
-        (void) virConnectRegisterCloseCallback(connection->libvirt, on_close, connection, NULL);
-        return hear(connection);
+        (void) virConnectSetKeepAlive(libvirt, KEEPALIVE_S, KEEPALIVE_COUNT);
+        if (virConnectRegisterCloseCallback(libvirt, on_close, (void *) (intptr_t) greeting->closed_fd, close_fd) >= 0)
+                greeting->closed_fd = -1;
+        greeting->r = hn_hear(libvirt, greeting->work, &greeting->ears);
+        if (greeting->r < 0)
+                greeting->message = strdup(libvirt_message());
 }
 
-static void opened(void *data)
+static void greeted(void *data)
 {
-        struct hn_connection *connection = data;
-        HN_FREE char *message = NULL;
-        int r = hn_opening_take(connection->opening, &connection->libvirt, &message);
+        struct greeting *greeting = data;
+        struct hn_connection *connection = greeting->connection;
 
-        if (r == -EAGAIN)
-                return;
-        hn_opening_free(HN_TAKE(connection->opening));
-        if (r < 0) {
-                try_later(connection, message ? message : strerror(-r));
+        if (greeting->r < 0 || virConnectIsAlive(greeting->libvirt) != 1) {
+                hang_up(connection->asking, HN_TAKE(greeting->libvirt), &greeting->ears);
+                try_later(connection, greeting->message ? greeting->message : "the connection broke");
                 return;
         }
-        if (greet(connection) < 0) {
-                message = strdup(libvirt_message());
-                hang_up(connection);
-                try_later(connection, message ? message : "no memory");
-                return;
-        }
+        connection->libvirt = HN_TAKE(greeting->libvirt);
+        connection->ears = greeting->ears;
+        connection->serial++;
         hn_backoff_reset(&connection->backoff);
         connection->told = false;
         hn_journal(connection->root, LOG_INFO, HN_DAEMON_IDENTIFIER, NULL, NULL, "connected to libvirt (%s)",
                    connection->uri);
         (void) sd_notifyf(0, "STATUS=Connected to libvirt (%s)", connection->uri);
         hn_connection_mark_all(connection);
+}
+
+static void free_greeting(void *data)
+{
+        struct greeting *greeting = data;
+
+        if (greeting->libvirt)
+                (void) virConnectClose(greeting->libvirt);
+        if (greeting->closed_fd >= 0)
+                (void) close(greeting->closed_fd);
+        free(greeting->message);
+        free(greeting);
+}
+
+static int begin_greeting(struct hn_connection *connection, virConnectPtr libvirt)
+{
+        struct greeting *greeting = calloc(1, sizeof *greeting);
+        const struct hn_question question = {
+                .uuid = "", .libvirt = libvirt, .data = greeting,
+                .ask = greet, .answered = greeted, .free = free_greeting,
+        };
+        int r;
+
+        if (!greeting) {
+                (void) virConnectClose(libvirt);
+                return -ENOMEM;
+        }
+        greeting->connection = connection;
+        greeting->work = connection->work;
+        greeting->libvirt = libvirt;
+        greeting->closed_fd = fcntl(connection->closed_fd, F_DUPFD_CLOEXEC, 0);
+        r = greeting->closed_fd < 0 ? -errno : hn_asking_ask(connection->asking, &question);
+        if (r < 0)
+                free_greeting(greeting);
+        return r;
+}
+
+static void opened(void *data)
+{
+        struct hn_connection *connection = data;
+        HN_FREE char *message = NULL;
+        virConnectPtr libvirt = NULL;
+        int r = hn_opening_take(connection->opening, &libvirt, &message);
+
+        if (r == -EAGAIN)
+                return;
+        hn_opening_free(HN_TAKE(connection->opening));
+        if (r >= 0)
+                r = begin_greeting(connection, libvirt);
+        if (r < 0)
+                try_later(connection, message ? message : strerror(-r));
 }
 
 static void open_again(void *data)
@@ -236,6 +229,104 @@ static void open_again(void *data)
                 try_later(connection, strerror(-r));
 }
 
+/* ---- which domains there are */
+
+struct listing {
+        struct hn_connection *connection; /* the loop's */
+        unsigned serial;
+        char (*uuids)[VIR_UUID_STRING_BUFLEN];
+        int n;
+        char *message; /* NULL: it went well */
+};
+
+static void list(void *data, virConnectPtr libvirt)
+{
+        struct listing *listing = data;
+        virDomainPtr *domains = NULL;
+        int n = virConnectListAllDomains(libvirt, &domains, 0);
+
+        if (n < 0) {
+                listing->message = strdup(libvirt_message());
+                return;
+        }
+        listing->uuids = calloc((size_t) n + 1, sizeof *listing->uuids);
+        for (int i = 0; i < n; i++) {
+                if (listing->uuids && virDomainGetUUIDString(domains[i], listing->uuids[listing->n]) >= 0)
+                        listing->n++;
+                (void) virDomainFree(domains[i]);
+        }
+        free(domains);
+}
+
+static void list_failed(struct hn_connection *connection, const char *why)
+{
+        hn_journal(connection->root, LOG_WARNING, HN_DAEMON_IDENTIFIER, NULL, NULL, "listing the domains: %s", why);
+        leave(connection);
+        try_later(connection, why);
+}
+
+static void begin_listing(struct hn_connection *connection);
+
+static void listed(void *data)
+{
+        struct listing *listing = data;
+        struct hn_connection *connection = listing->connection;
+
+        connection->listing = false;
+        for (int i = 0; i < listing->n; i++)
+                (void) hn_work_mark(connection->work, listing->uuids[i], HN_LOOK_RUNNING | HN_LOOK_DEFINITION);
+        if (connection->libvirt && connection->serial == listing->serial && !listing->uuids)
+                list_failed(connection, listing->message ? listing->message : strerror(ENOMEM));
+        if (connection->libvirt && connection->list_again)
+                begin_listing(connection);
+}
+
+/* Somebody holds one of them: the others need not wait for that. */
+static void mark_known(void *data)
+{
+        const struct hn_connection *connection = ((struct listing *) data)->connection;
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+        struct hn_entry **entries = NULL;
+        size_t n = 0;
+
+        if (hn_ledger_open(connection->root, NULL, &ledger) < 0 || hn_ledger_load(ledger, &entries, &n) < 0)
+                return;
+        for (size_t i = 0; i < n; i++)
+                (void) hn_work_mark(connection->work, entries[i]->placement->uuid, HN_LOOK_RUNNING);
+        hn_entries_free(entries, n);
+}
+
+static void free_listing(void *data)
+{
+        struct listing *listing = data;
+
+        free(listing->uuids);
+        free(listing->message);
+        free(listing);
+}
+
+static void begin_listing(struct hn_connection *connection)
+{
+        struct listing *listing = calloc(1, sizeof *listing);
+        const struct hn_question question = {
+                .uuid = "", .libvirt = connection->libvirt, .data = listing,
+                .ask = list, .slow = mark_known, .answered = listed, .free = free_listing,
+        };
+        int r = -ENOMEM;
+
+        connection->list_again = false;
+        if (listing) {
+                listing->connection = connection;
+                listing->serial = connection->serial;
+                r = hn_asking_ask(connection->asking, &question);
+        }
+        connection->listing = r >= 0;
+        if (r >= 0)
+                return;
+        free(listing);
+        list_failed(connection, strerror(-r));
+}
+
 /* ---- for the others */
 
 virConnectPtr hn_connection_get(const struct hn_connection *connection)
@@ -243,34 +334,16 @@ virConnectPtr hn_connection_get(const struct hn_connection *connection)
         return connection->libvirt;
 }
 
-virDomainPtr hn_connection_domain(const struct hn_connection *connection, const char *uuid, bool *ret_gone)
-{
-        virDomainPtr domain = connection->libvirt ? virDomainLookupByUUIDString(connection->libvirt, uuid) : NULL;
-
-        *ret_gone = !domain && connection->libvirt && virGetLastErrorCode() == VIR_ERR_NO_DOMAIN;
-        return domain;
-}
-
+/* What has begun may have passed over a domain that came since. */
 void hn_connection_mark_all(struct hn_connection *connection)
 {
-        virDomainPtr *domains = NULL;
-        int n;
-
         if (!connection->libvirt)
                 return;
         (void) hn_work_mark(connection->work, "", HN_LOOK_HOST);
-        n = virConnectListAllDomains(connection->libvirt, &domains, 0);
-        if (n < 0) {
-                hn_journal(connection->root, LOG_WARNING, HN_DAEMON_IDENTIFIER, NULL, NULL,
-                           "listing the domains: %s", libvirt_message());
-                hn_timer_once(connection->closing, 0);
-                return;
-        }
-        for (int i = 0; i < n; i++) {
-                mark(connection, domains[i], HN_LOOK_RUNNING | HN_LOOK_DEFINITION);
-                (void) virDomainFree(domains[i]);
-        }
-        free(domains);
+        if (connection->listing)
+                connection->list_again = true;
+        else
+                begin_listing(connection);
 }
 
 static int fill(struct hn_connection *connection, const struct hn_connection_source *source)
@@ -284,14 +357,15 @@ static int fill(struct hn_connection *connection, const struct hn_connection_sou
         if (connection->backoff.first_ms == 0)
                 connection->backoff = (struct hn_backoff) { .first_ms = 1000, .most_ms = 60000 };
         connection->uri = strdup(uri);
-        if (!connection->uri)
+        connection->closed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (!connection->uri || connection->closed_fd < 0)
                 return -ENOMEM;
-        r = hn_timer_new(open_again, connection, &connection->retry);
-        return r < 0 ? r : hn_timer_new(close_broken, connection, &connection->closing);
+        r = hn_readable_new(connection->closed_fd, on_closed, connection, &connection->closed);
+        return r < 0 ? r : hn_timer_new(open_again, connection, &connection->retry);
 }
 
-int hn_connection_new(const struct hn_root *root, struct hn_work *work, const struct hn_connection_source *source,
-                      struct hn_connection **ret)
+int hn_connection_new(const struct hn_root *root, struct hn_work *work, struct hn_asking *asking,
+                      const struct hn_connection_source *source, struct hn_connection **ret)
 {
         HN_CONNECTION struct hn_connection *connection = calloc(1, sizeof *connection);
         int r;
@@ -300,6 +374,8 @@ int hn_connection_new(const struct hn_root *root, struct hn_work *work, const st
                 return -ENOMEM;
         connection->root = root;
         connection->work = work;
+        connection->asking = asking;
+        connection->closed_fd = -1;
         r = fill(connection, source);
         if (r < 0)
                 return r;
@@ -313,9 +389,11 @@ void hn_connection_free(struct hn_connection *connection)
         if (!connection)
                 return;
         hn_opening_free(connection->opening);
-        hang_up(connection);
+        leave(connection);
         hn_timer_free(connection->retry);
-        hn_timer_free(connection->closing);
+        hn_readable_free(connection->closed);
+        if (connection->closed_fd >= 0)
+                (void) close(connection->closed_fd);
         free(connection->uri);
         free(connection);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The connection to libvirt, come what may: opened with back-off (1, 2, 4 … 60 s), opened again when it breaks.  Its
- * events become marks in the queue of work; on each connecting every domain, and the host, is marked.
+ * events become marks in the queue of work; on each connecting every domain, and the host, is marked.  The loop itself
+ * asks nothing of it that could take long.
  */
 #pragma once
 
 #include "act/libvirt.h"
+#include "daemon/asking.h"
 #include "daemon/backoff.h"
 #include "daemon/opening.h"
 #include "daemon/work.h"
@@ -22,9 +24,11 @@ struct hn_connection_source {
 
 struct hn_connection;
 
-/* Begins to connect.  `root` (for the journal) and `work` must outlive it. */
-int hn_connection_new(const struct hn_root *root, struct hn_work *work, const struct hn_connection_source *source,
-                      struct hn_connection **ret);
+/* Begins to connect.  `root`, `work` and `asking` must outlive it. */
+int hn_connection_new(const struct hn_root *root, struct hn_work *work, struct hn_asking *asking,
+                      const struct hn_connection_source *source, struct hn_connection **ret);
+
+/* Hangs up apart from the loop: that may turn again when `asking` is closed. */
 void hn_connection_free(struct hn_connection *connection);
 HN_DEFINE_CLEANUP(struct hn_connection *, hn_connection_free, hn_cleanup_connection)
 #define HN_CONNECTION HN_CLEANUP(hn_cleanup_connection)
@@ -33,9 +37,6 @@ HN_DEFINE_CLEANUP(struct hn_connection *, hn_connection_free, hn_cleanup_connect
  * just goes on: all is marked again when it is back. */
 virConnectPtr hn_connection_get(const struct hn_connection *connection);
 
-/* Marks every domain, and the host.  Nothing while there is no connection. */
+/* Marks the host, and every domain when libvirt has told which there are; where that takes long, those in the ledger
+ * meanwhile.  Nothing while there is no connection. */
 void hn_connection_mark_all(struct hn_connection *connection);
-
-/* A domain by UUID; NULL where there is none (*ret_gone: libvirt says so itself) or no connection.  Freed with
- * HN_VIRDOMAIN. */
-virDomainPtr hn_connection_domain(const struct hn_connection *connection, const char *uuid, bool *ret_gone);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <libxml/parser.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
 
@@ -14,7 +15,6 @@
 #include "store/config.h"
 #include "store/copies.h"
 
-#define DEFINITION_MATTERS (HN_LOOK_DEFINITION | HN_LOOK_ADDED | HN_LOOK_UPDATED | HN_LOOK_UNDEFINED)
 #define SHED_AFTER_MS 20000u /* guests have been looked at once by then */
 #define RENEWAL_LEAST_S 10u /* renew_seconds=0: they need not wait; but looking costs reading each definition */
 
@@ -54,15 +54,6 @@ static void load_policy(const struct hn_root *root, bool say_faults, struct hn_p
 
 /* ---- definitions */
 
-static void on_definition(void *data, const char *uuid, unsigned matters)
-{
-        struct hn_daemon *daemon = data;
-        unsigned wait_ms = hn_definitions_look(daemon->definitions, uuid, matters);
-
-        if (wait_ms > 0)
-                (void) hn_work_mark_later(daemon->work, uuid, HN_LOOK_DEFINITION, wait_ms);
-}
-
 /* Those that were rewritten: their nodes may have to be renewed, and they may have gone while nobody listened. */
 static void mark_rewritten(struct hn_daemon *daemon)
 {
@@ -77,11 +68,12 @@ static void mark_rewritten(struct hn_daemon *daemon)
                 (void) hn_work_mark(daemon->work, uuids[i], HN_LOOK_DEFINITION);
 }
 
-static void on_host(void *data, const char *uuid, unsigned matters)
+static bool on_host(void *data, const char *uuid, unsigned matters)
 {
         (void) uuid;
         (void) matters;
         mark_rewritten(data);
+        return false;
 }
 
 static void renew(void *data)
@@ -97,11 +89,12 @@ static void renew(void *data)
 
 static int open_definitions(struct hn_daemon *daemon)
 {
-        const struct hn_definition_door door = hn_definition_door(daemon->connection);
+        const struct hn_definition_door door = hn_defining_door();
         int r = hn_definitions_new(&daemon->root, &door, &daemon->definitions);
 
         if (r >= 0)
-                r = hn_work_subscribe(daemon->work, DEFINITION_MATTERS, on_definition, daemon);
+                r = hn_defining_new(daemon->definitions, daemon->work, daemon->connection, daemon->asking,
+                                    &daemon->defining);
         if (r >= 0)
                 r = hn_work_subscribe(daemon->work, HN_LOOK_HOST, on_host, daemon);
         if (r >= 0)
@@ -145,6 +138,7 @@ int hn_daemon_open(struct hn_daemon *ret)
         int r;
 
         *ret = (struct hn_daemon) { .root.fd = -1 };
+        xmlInitParser(); /* by one thread, before there are others */
         r = hn_root_open(NULL, &ret->root);
         if (r >= 0)
                 r = hn_loop_open(on_signal, ret, &ret->loop);
@@ -155,13 +149,15 @@ int hn_daemon_open(struct hn_daemon *ret)
         if (r >= 0)
                 r = hn_work_new(&ret->work);
         if (r >= 0)
-                r = hn_connection_new(&ret->root, ret->work, &source, &ret->connection);
+                r = hn_asking_new(&ret->root, HN_ASKING_SLOW_MS, &ret->asking);
+        if (r >= 0)
+                r = hn_connection_new(&ret->root, ret->work, ret->asking, &source, &ret->connection);
         /* Of a domain that both are called for, what runs comes first. */
         if (r >= 0)
-                r = hn_keeping_new(&ret->io, ret->work, ret->connection, &ret->keeping);
+                r = hn_keeping_new(&ret->io, ret->work, ret->connection, ret->asking, &ret->keeping);
         if (r >= 0)
-                r = hn_rounds_new(hn_keeping_keeper(ret->keeping), ret->connection, hn_keeping_mover(ret->keeping), &policy,
-                                  &ret->rounds);
+                r = hn_rounds_new(hn_keeping_keeper(ret->keeping), ret->connection, ret->asking,
+                                  hn_keeping_mover(ret->keeping), &policy, &ret->rounds);
         if (r >= 0)
                 r = open_definitions(ret);
         if (r >= 0)
@@ -171,17 +167,21 @@ int hn_daemon_open(struct hn_daemon *ret)
         return r;
 }
 
-void hn_daemon_close(struct hn_daemon *daemon)
+bool hn_daemon_close(struct hn_daemon *daemon)
 {
         hn_timer_free(daemon->shedding);
         hn_timer_free(daemon->renewal);
-        hn_definitions_free(daemon->definitions);
         hn_rounds_free(daemon->rounds);
         hn_keeping_free(daemon->keeping);
         hn_connection_free(daemon->connection);
+        if (!hn_asking_close(daemon->asking))
+                return false;
+        hn_defining_free(daemon->defining);
+        hn_definitions_free(daemon->definitions);
         hn_work_free(daemon->work);
         hn_loop_close(daemon->loop);
         hn_root_close(&daemon->root);
+        return true;
 }
 
 int hn_daemon_run(struct hn_daemon *daemon)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "act/journal.h"
+#include "daemon/connection.h"
 #include "daemon/redefine.h"
 #include "model/clock.h"
 #include "model/uuid.h"
@@ -36,9 +37,10 @@ struct hn_definitions {
         size_t n;
 };
 
-/* One look at one domain. */
+/* One look at one domain.  While libvirt is asked others may be looked at, and what is known of them moves. */
 struct look {
         struct hn_definitions *all;
+        void *libvirt;
         const char *uuid;
         struct hn_defined *first;
         struct hn_redefinition *to;
@@ -83,7 +85,7 @@ static void forget(struct hn_definitions *all, const char *uuid)
 
 static uint64_t now_ms(const struct look *look)
 {
-        return look->all->door.now_ms(look->all->door.data);
+        return look->all->door.now_ms(look->libvirt);
 }
 
 static void tell(const struct look *look, int priority, const char *text, const char *why)
@@ -209,7 +211,7 @@ static unsigned write_definition(const struct look *look)
                 return trouble(look, "no copy of its definition can be kept, so it stays as it is", strerror(-r));
         /* Not earlier: who gives it back notes what is to be left before writing it, and we may be looking meanwhile. */
         (void) hn_left_remove(look->all->root, look->uuid);
-        r = look->all->door.write(look->all->door.data, look->to->xml, &message);
+        r = look->all->door.write(look->libvirt, look->to->xml, &message);
         if (r == -EREMOTEIO)
                 return refused(look, message);
         if (r < 0)
@@ -236,7 +238,7 @@ static unsigned write_unchanged(const struct look *look, bool *ret_again)
                 tell(look, LOG_WARNING, "its definition is changed again and again: left as it is", look->to->reason);
                 return leave(look);
         }
-        r = look->all->door.read(look->all->door.data, look->uuid, &second);
+        r = look->all->door.read(look->libvirt, look->uuid, &second);
         *ret_again = r == -ENOENT || (r >= 0 && strcmp(second.xml, look->first->xml) != 0);
         /* It may have been given back since the first reading. */
         return r < 0 || *ret_again || is_left(look, second.xml) ? 0 : write_definition(look);
@@ -277,7 +279,7 @@ static unsigned rest(const struct look *look)
         }
         if (!is_revenant(look, &wait_ms) || wait_ms > 0)
                 return wait_ms;
-        if (look->all->door.undefine(look->all->door.data, look->uuid, &message) < 0)
+        if (look->all->door.undefine(look->libvirt, look->uuid, &message) < 0)
                 tell(look, LOG_WARNING, "it was undefined while its cells were written, and is there again", message);
         forget(look->all, look->uuid);
         return 0;
@@ -295,17 +297,17 @@ static bool is_starting(const struct hn_root *root, const char *uuid)
                strcmp(boot_id, entry->boot_id) == 0 && hn_boottime_us() - entry->written_us < HN_RESERVATION_US;
 }
 
-static unsigned look_once(struct hn_definitions *all, const char *uuid, bool *ret_again)
+static unsigned look_once(struct hn_definitions *all, void *libvirt, const char *uuid, bool *ret_again)
 {
         HN_DEFINED struct hn_defined first = { 0 };
         HN_REDEFINITION struct hn_redefinition to = { 0 };
-        const struct look look = { .all = all, .uuid = uuid, .first = &first, .to = &to };
+        const struct look look = { .all = all, .libvirt = libvirt, .uuid = uuid, .first = &first, .to = &to };
         int r;
 
         *ret_again = false;
         if (is_starting(all->root, uuid))
                 return BUSY_MS;
-        r = all->door.read(all->door.data, uuid, &first);
+        r = all->door.read(libvirt, uuid, &first);
         if (r == -ENOENT)
                 forget(all, uuid);
         if (r < 0)
@@ -326,13 +328,13 @@ static void hear(struct hn_definitions *all, const char *uuid, unsigned matters)
                 record->said |= matters & (HN_LOOK_ADDED | HN_LOOK_UPDATED | HN_LOOK_UNDEFINED);
 }
 
-unsigned hn_definitions_look(struct hn_definitions *definitions, const char *uuid, unsigned matters)
+unsigned hn_definitions_look(struct hn_definitions *definitions, void *libvirt, const char *uuid, unsigned matters)
 {
         bool again = true;
 
         hear(definitions, uuid, matters);
         for (int i = 0; i < READINGS && again; i++) {
-                unsigned wait_ms = look_once(definitions, uuid, &again);
+                unsigned wait_ms = look_once(definitions, libvirt, uuid, &again);
 
                 if (!again)
                         return wait_ms;

@@ -10,10 +10,21 @@
 #include "daemon/orders.h"
 
 #define VERSION_WAIT_US 2000000u /* for systemd, which is busy when a host boots */
+#define LATER_MS 5000u           /* there was no memory, or no thread */
+#define TROUBLE_MS 60000u        /* libvirt is there, but does not tell */
+
+/* A guest that libvirt is asked about. */
+struct look {
+        struct hn_keeping *keeping; /* the loop's */
+        char uuid[HN_UUID_LENGTH + 1];
+        int r;
+        char *xml; /* live */
+};
 
 struct hn_keeping {
         struct hn_work *work;
         struct hn_connection *connection;
+        struct hn_asking *asking;
         struct hn_keeper *keeper;
         struct hn_timer *sweep;
         struct hn_readable *watch;
@@ -22,41 +33,8 @@ struct hn_keeping {
         struct hn_orders *orders;
         struct hn_readable *ordered;
         struct hn_timer *turn;
+        struct look *answer;          /* while the keeper looks */
 };
-
-static int live_xml(void *data, const char *uuid, char **ret)
-{
-        struct hn_keeping *keeping = data;
-        bool gone = false;
-        HN_VIRDOMAIN virDomainPtr domain = hn_connection_domain(keeping->connection, uuid, &gone);
-        char *text;
-        int active;
-
-        if (!domain)
-                return gone ? -ENOENT : -ENOTCONN;
-        active = virDomainIsActive(domain);
-        if (active <= 0)
-                return active < 0 ? -ENOTCONN : -ENOENT;
-        text = virDomainGetXMLDesc(domain, 0);
-        if (!text)
-                return -ENOTCONN;
-        *ret = text;
-        return 0;
-}
-
-static void look_again(void *data, const char *uuid, unsigned wait_ms)
-{
-        struct hn_keeping *keeping = data;
-
-        (void) hn_work_mark_later(keeping->work, uuid, *uuid ? HN_LOOK_RUNNING : HN_LOOK_HOST, wait_ms);
-}
-
-/* Guests first: what is marked is looked at in that order. */
-static void look_at_host(struct hn_keeping *keeping)
-{
-        if (hn_keeper_look_at_host(keeping->keeper))
-                hn_connection_mark_all(keeping->connection);
-}
 
 /* ---- moves */
 
@@ -104,7 +82,115 @@ struct hn_mover *hn_keeping_mover(const struct hn_keeping *keeping)
         return keeping->mover;
 }
 
-static void on_work(void *data, const char *uuid, unsigned matters)
+/* ---- asking */
+
+/* Only libvirt's own word counts for a guest that does not run. */
+static int error_of(virConnectPtr libvirt)
+{
+        if (virGetLastErrorCode() == VIR_ERR_NO_DOMAIN)
+                return -ENOENT;
+        return virConnectIsAlive(libvirt) == 1 ? -EIO : -ENOTCONN;
+}
+
+static int read_live(virConnectPtr libvirt, const char *uuid, char **ret)
+{
+        HN_VIRDOMAIN virDomainPtr domain = virDomainLookupByUUIDString(libvirt, uuid);
+        char *text;
+        int active;
+
+        if (!domain)
+                return error_of(libvirt);
+        active = virDomainIsActive(domain);
+        if (active <= 0)
+                return active < 0 ? error_of(libvirt) : -ENOENT;
+        text = virDomainGetXMLDesc(domain, 0);
+        if (!text)
+                return error_of(libvirt);
+        *ret = text;
+        return 0;
+}
+
+static void ask(void *data, virConnectPtr libvirt)
+{
+        struct look *look = data;
+
+        look->r = read_live(libvirt, look->uuid, &look->xml);
+}
+
+static void answered(void *data)
+{
+        struct look *look = data;
+        struct hn_keeping *keeping = look->keeping;
+
+        keeping->answer = look;
+        hn_keeper_look(keeping->keeper, look->uuid);
+        keeping->answer = NULL;
+        if (look->r == -EIO)
+                (void) hn_work_mark_later(keeping->work, look->uuid, HN_LOOK_RUNNING, TROUBLE_MS);
+        turn(keeping);
+        hn_work_done(keeping->work, look->uuid);
+}
+
+static void free_look(void *data)
+{
+        struct look *look = data;
+
+        free(look->xml);
+        free(look);
+}
+
+/* While libvirt is away nothing is due: all is marked when it is back. */
+static bool begin_look(struct hn_keeping *keeping, const char *uuid)
+{
+        virConnectPtr libvirt = hn_connection_get(keeping->connection);
+        struct look *look = libvirt ? calloc(1, sizeof *look) : NULL;
+        const struct hn_question question = {
+                .uuid = uuid, .libvirt = libvirt, .data = look, .ask = ask, .answered = answered, .free = free_look,
+        };
+
+        if (!libvirt)
+                return false;
+        if (look) {
+                look->keeping = keeping;
+                (void) snprintf(look->uuid, sizeof look->uuid, "%s", uuid);
+        }
+        if (look && hn_asking_ask(keeping->asking, &question) >= 0)
+                return true;
+        free(look);
+        (void) hn_work_mark_later(keeping->work, uuid, HN_LOOK_RUNNING, LATER_MS);
+        return false;
+}
+
+/* ---- the keeper's door */
+
+/* It looks when the answer is there. */
+static int live_xml(void *data, const char *uuid, char **ret)
+{
+        const struct hn_keeping *keeping = data;
+        struct look *answer = keeping->answer;
+
+        if (!answer || strcmp(answer->uuid, uuid) != 0)
+                return -ENOTCONN;
+        if (answer->r >= 0)
+                *ret = HN_TAKE(answer->xml);
+        return answer->r;
+}
+
+static void look_again(void *data, const char *uuid, unsigned wait_ms)
+{
+        struct hn_keeping *keeping = data;
+
+        (void) hn_work_mark_later(keeping->work, uuid, *uuid ? HN_LOOK_RUNNING : HN_LOOK_HOST, wait_ms);
+}
+
+/* Guests first: what is marked is looked at in that order. */
+static void look_at_host(struct hn_keeping *keeping)
+{
+        if (hn_keeper_look_at_host(keeping->keeper))
+                hn_connection_mark_all(keeping->connection);
+}
+
+static bool on_work(void *data, const char *uuid, unsigned matters)
 {
         struct hn_keeping *keeping = data;
 
@@ -112,9 +198,10 @@ static void on_work(void *data, const char *uuid, unsigned matters)
                 look_at_host(keeping);
         if (matters & HN_LOOK_GONE)
                 hn_keeper_gone(keeping->keeper, uuid);
-        if (matters & HN_LOOK_RUNNING)
-                hn_keeper_look(keeping->keeper, uuid);
+        if (matters & HN_LOOK_RUNNING && begin_look(keeping, uuid))
+                return true;
         turn(keeping);
+        return false;
 }
 
 static void on_sweep(void *data)
@@ -142,7 +229,7 @@ static void prepare_starts(const struct hn_root *root, struct hn_keeper *keeper)
 }
 
 int hn_keeping_new(const struct hn_cgroup_io *io, struct hn_work *work, struct hn_connection *connection,
-                   struct hn_keeping **ret)
+                   struct hn_asking *asking, struct hn_keeping **ret)
 {
         HN_KEEPING struct hn_keeping *keeping = calloc(1, sizeof *keeping);
         const struct hn_running_door door = { .data = keeping, .live_xml = live_xml, .again = look_again };
@@ -152,6 +239,7 @@ int hn_keeping_new(const struct hn_cgroup_io *io, struct hn_work *work, struct h
                 return -ENOMEM;
         keeping->work = work;
         keeping->connection = connection;
+        keeping->asking = asking;
         r = hn_keeper_new(io, &door, NULL, &keeping->keeper);
         if (r >= 0)
                 r = hn_timer_new(on_sweep, keeping, &keeping->sweep);

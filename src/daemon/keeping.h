@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The keeper on the daemon's loop: fed by the queue of work and by its watch, swept every half minute; and the mover, which has its
- * turn after each look.
+ * The keeper on the daemon's loop: fed by the queue of work and by its watch, swept every half minute; and the mover,
+ * which has its turn after each look.  A guest's live XML is asked for apart from the loop, and the keeper looks when it
+ * is there.
  */
 #pragma once
 
@@ -13,7 +14,7 @@ struct hn_keeping;
 
 /* All of these must outlive it. */
 int hn_keeping_new(const struct hn_cgroup_io *io, struct hn_work *work, struct hn_connection *connection,
-                   struct hn_keeping **ret);
+                   struct hn_asking *asking, struct hn_keeping **ret);
 void hn_keeping_free(struct hn_keeping *keeping);
 
 /* Whoever gives it orders may listen to it (hn_mover_listen).  NULL: it could not be had, no guest is moved. */

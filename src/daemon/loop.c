@@ -11,6 +11,8 @@
 #include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
 
+#include "daemon/turn.h"
+
 struct hn_timer {
         int id;
         bool once;
@@ -41,7 +43,9 @@ static void timer_fired(int id, void *data)
 
         if (timer->once)
                 virEventUpdateTimeout(id, -1);
+        hn_turn_take();
         timer->call(timer->data);
+        hn_turn_give();
 }
 
 int hn_timer_new(hn_loop_call *call, void *data, struct hn_timer **ret)
@@ -97,7 +101,9 @@ static void became_readable(int id, int fd, int events, void *data)
         (void) fd;
         (void) events;
 
+        hn_turn_take();
         readable->call(readable->data);
+        hn_turn_give();
 }
 
 int hn_readable_new(int fd, hn_loop_call *call, void *data, struct hn_readable **ret)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The daemon's one event loop: libvirt's own, on which everything else hangs as well: timers, descriptors,
- * signals, the service manager's watchdog.  One thread: no call here or from a callback may come from another.
+ * signals, the service manager's watchdog.  One thread: no call here or from a callback may come from another, and
+ * each callback has the turn (turn.h).
  */
 #pragma once
 

@@ -7,8 +7,12 @@
 #include "daemon/loop.h"
 #include "model/clock.h"
 
+#define UNTOLD "libvirt does not tell what it does with it"
+#define ANSWER_WAIT_MS 300u /* guests that are to be moved are few, and the loop waits so long */
+
 struct hn_rounds {
         struct hn_connection *connection;
+        struct hn_asking *asking;
         struct hn_mover *mover;       /* NULL: nobody is moved */
         struct hn_balancing *balancing;
         struct hn_timer *period, *guard;
@@ -78,23 +82,46 @@ static bool paused_for_a_job(int reason)
         }
 }
 
+/* What libvirt is asked about one guest. */
+struct occupation {
+        char uuid[HN_UUID_LENGTH + 1];
+        const char *why; /* NULL: it has nothing to do with it */
+};
+
 /* Memory that is being sent away, or read in, is not moved besides. */
-static const char *occupied(void *data, const char *uuid)
+static void ask(void *data, virConnectPtr libvirt)
 {
-        const struct hn_rounds *rounds = data;
-        bool gone = false;
-        HN_VIRDOMAIN virDomainPtr domain = hn_connection_domain(rounds->connection, uuid, &gone);
+        struct occupation *occupation = data;
+        HN_VIRDOMAIN virDomainPtr domain = virDomainLookupByUUIDString(libvirt, occupation->uuid);
         virDomainJobInfo job = { 0 };
         int state = 0, reason = 0;
 
         if (!domain || virDomainGetState(domain, &state, &reason, 0) < 0)
-                return "libvirt does not tell what it does with it";
-        if (state == VIR_DOMAIN_PAUSED && paused_for_a_job(reason))
-                return "it is being migrated, saved or restored";
-        if (virDomainGetJobInfo(domain, &job) >= 0 && job.type != VIR_DOMAIN_JOB_NONE &&
-            job.type != VIR_DOMAIN_JOB_COMPLETED)
-                return "libvirt has a job for it: it is being migrated, saved or dumped";
-        return NULL;
+                occupation->why = UNTOLD;
+        else if (state == VIR_DOMAIN_PAUSED && paused_for_a_job(reason))
+                occupation->why = "it is being migrated, saved or restored";
+        else if (virDomainGetJobInfo(domain, &job) >= 0 && job.type != VIR_DOMAIN_JOB_NONE &&
+                 job.type != VIR_DOMAIN_JOB_COMPLETED)
+                occupation->why = "libvirt has a job for it: it is being migrated, saved or dumped";
+}
+
+static const char *occupied(void *data, const char *uuid)
+{
+        const struct hn_rounds *rounds = data;
+        virConnectPtr libvirt = hn_connection_get(rounds->connection);
+        HN_FREE struct occupation *occupation = calloc(1, sizeof *occupation);
+        const struct hn_question question = {
+                .uuid = uuid, .libvirt = libvirt, .data = occupation, .ask = ask, .free = free,
+        };
+        int r;
+
+        if (!libvirt || !occupation)
+                return UNTOLD;
+        (void) snprintf(occupation->uuid, sizeof occupation->uuid, "%s", uuid);
+        r = hn_asking_wait(rounds->asking, &question, ANSWER_WAIT_MS);
+        if (r == -ETIME)
+                (void) HN_TAKE(occupation);
+        return r < 0 ? UNTOLD : occupation->why;
 }
 
 /* ---- when */
@@ -126,8 +153,8 @@ void hn_rounds_configure(struct hn_rounds *rounds, const struct hn_policy *polic
         hn_timer_once(rounds->period, rounds->period_ms);
 }
 
-int hn_rounds_new(struct hn_keeper *keeper, struct hn_connection *connection, struct hn_mover *mover,
-                  const struct hn_policy *policy, struct hn_rounds **ret)
+int hn_rounds_new(struct hn_keeper *keeper, struct hn_connection *connection, struct hn_asking *asking,
+                  struct hn_mover *mover, const struct hn_policy *policy, struct hn_rounds **ret)
 {
         HN_ROUNDS struct hn_rounds *rounds = calloc(1, sizeof *rounds);
         const struct hn_balancing_door door = {
@@ -139,6 +166,7 @@ int hn_rounds_new(struct hn_keeper *keeper, struct hn_connection *connection, st
         if (!rounds)
                 return -ENOMEM;
         rounds->connection = connection;
+        rounds->asking = asking;
         rounds->mover = mover;
         r = hn_balancing_new(keeper, &door, &rounds->balancing);
         if (r >= 0 && mover)

@@ -13,8 +13,11 @@
 
 struct item {
         char uuid[HN_UUID_LENGTH + 1];
-        unsigned matters;
+        unsigned matters; /* marked */
         uint64_t due_ms;
+        bool under_way;
+        unsigned left;    /* then: what was marked when that began … */
+        size_t next;      /* … and which handler is the next to be called for it */
 };
 
 struct hn_work {
@@ -34,21 +37,62 @@ static uint64_t now_ms(void)
         return hn_monotonic_us() / 1000;
 }
 
+static struct item *find(const struct hn_work *work, const char *uuid)
+{
+        for (size_t i = 0; i < work->n; i++)
+                if (strcmp(work->items[i].uuid, uuid) == 0)
+                        return &work->items[i];
+        return NULL;
+}
+
+static void take_out(struct hn_work *work, const struct item *item)
+{
+        size_t at = (size_t) (item - work->items);
+
+        memmove(&work->items[at], &work->items[at + 1], (work->n - at - 1) * sizeof *item);
+        work->n--;
+}
+
 /* Sets the timer for the item that is due first. */
 static void arm(struct hn_work *work)
 {
         uint64_t first_ms = UINT64_MAX, present_ms = now_ms();
 
         for (size_t i = 0; i < work->n; i++)
-                if (work->items[i].due_ms < first_ms)
+                if (!work->items[i].under_way && work->items[i].due_ms < first_ms)
                         first_ms = work->items[i].due_ms;
-        if (work->n == 0)
+        if (first_ms == UINT64_MAX)
                 hn_timer_clear(work->timer);
         else if (first_ms <= present_ms)
                 hn_timer_once(work->timer, 0);
         else
                 hn_timer_once(work->timer,
                               first_ms - present_ms > INT_MAX ? INT_MAX : (unsigned) (first_ms - present_ms));
+}
+
+/* Calls one handler after the other, until one takes longer.  They may mark, and that moves items. */
+static void go_on(struct hn_work *work, const char *uuid)
+{
+        struct item *item = find(work, uuid);
+
+        while (item && item->next < work->n_handlers) {
+                unsigned matters = item->left & work->handlers[item->next].matters;
+                size_t at = item->next++;
+
+                if (matters && work->handlers[at].handler(work->handlers[at].data, uuid, matters)) {
+                        arm(work);
+                        return;
+                }
+                item = find(work, uuid);
+        }
+        if (item)
+                item->under_way = false;
+        if (item && !item->matters)
+                take_out(work, item);
+        /* The XML of each domain comes and goes on the heap. */
+        if (work->n == 0)
+                (void) malloc_trim(0);
+        arm(work);
 }
 
 static void turn(void *data)
@@ -58,23 +102,32 @@ static void turn(void *data)
         struct item item;
         size_t at = 0;
 
-        while (at < work->n && work->items[at].due_ms > present_ms)
+        while (at < work->n && (work->items[at].under_way || work->items[at].due_ms > present_ms))
                 at++;
         if (at == work->n) {
                 arm(work);
                 return;
         }
         item = work->items[at];
-        memmove(&work->items[at], &work->items[at + 1], (work->n - at - 1) * sizeof item);
-        work->n--;
-        for (size_t i = 0; i < work->n_handlers; i++)
-                if (item.matters & work->handlers[i].matters)
-                        work->handlers[i].handler(work->handlers[i].data, item.uuid,
-                                                  item.matters & work->handlers[i].matters);
-        /* The XML of each domain comes and goes on the heap. */
-        if (work->n == 0)
-                (void) malloc_trim(0);
-        arm(work);
+        item.left = item.matters;
+        item.matters = 0;
+        item.next = 0;
+        item.due_ms = UINT64_MAX;
+        item.under_way = true;
+        take_out(work, &work->items[at]);
+        work->items[work->n++] = item; /* behind those that wait */
+        go_on(work, item.uuid);
+}
+
+void hn_work_done(struct hn_work *work, const char *uuid)
+{
+        const struct item *item = find(work, uuid);
+        char own[HN_UUID_LENGTH + 1];
+
+        if (!item || !item->under_way)
+                return;
+        memcpy(own, item->uuid, sizeof own); /* `uuid` may be the caller's to free */
+        go_on(work, own);
 }
 
 int hn_work_new(struct hn_work **ret)
@@ -112,11 +165,9 @@ int hn_work_subscribe(struct hn_work *work, unsigned matters, hn_work_handler *h
 
 static int obtain(struct hn_work *work, const char *uuid, struct item **ret)
 {
-        for (size_t i = 0; i < work->n; i++)
-                if (strcmp(work->items[i].uuid, uuid) == 0) {
-                        *ret = &work->items[i];
-                        return 0;
-                }
+        *ret = find(work, uuid);
+        if (*ret)
+                return 0;
         if (work->n == work->room) {
                 size_t room = work->room ? work->room * 2 : 16;
                 struct item *more = reallocarray(work->items, room, sizeof *more);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The queue of what is to be looked at: per domain what happened, coalesced.  Callbacks of libvirt, inotify and
- * others only mark; the loop calls the handlers afterwards, one domain a turn.
+ * others only mark; the loop calls the handlers afterwards, one domain a turn.  What takes longer goes on apart from
+ * the loop; the domain waits for it, the others don't.
  */
 #pragma once
 
@@ -19,7 +20,10 @@ enum hn_matter {
 };
 
 struct hn_work;
-typedef void hn_work_handler(void *data, const char *uuid, unsigned matters);
+
+/* True: it is under way still, and hn_work_done says when it ends.  Until then nothing else is begun for that domain,
+ * and what is marked meanwhile is looked at afterwards. */
+typedef bool hn_work_handler(void *data, const char *uuid, unsigned matters);
 
 int hn_work_new(struct hn_work **ret);
 void hn_work_free(struct hn_work *work);
@@ -35,5 +39,8 @@ int hn_work_subscribe(struct hn_work *work, unsigned matters, hn_work_handler *h
 int hn_work_mark(struct hn_work *work, const char *uuid, unsigned matters);
 int hn_work_mark_later(struct hn_work *work, const char *uuid, unsigned matters, unsigned wait_ms);
 
-/* How many are marked; for tests and for saying so. */
+/* What a handler said to be under way has ended: the handlers after it are called, here. */
+void hn_work_done(struct hn_work *work, const char *uuid);
+
+/* How many are marked or under way; for tests and for saying so. */
 size_t hn_work_count(const struct hn_work *work);

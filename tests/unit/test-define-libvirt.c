@@ -3,9 +3,12 @@
  * The whole daemon against libvirt's driver for tests, which lives in the process: somebody else defines, edits,
  * starts and undefines, and the loop runs.
  */
+#include <libvirt/virterror.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include "daemon/daemon.h"
+#include "daemon/turn.h"
 #include "model/host.h"
 #include "store/copies.h"
 #include "unit/support/host-tree.h"
@@ -69,7 +72,7 @@ static int tear_down(void **state)
 
         (void) virConnectClose(scene->user);
         hn_timer_free(scene->end);
-        hn_daemon_close(&scene->daemon);
+        assert_true(hn_daemon_close(&scene->daemon));
         tree_remove(&scene->tree);
         return 0;
 }
@@ -231,20 +234,103 @@ static int write_too_late(void *libvirt, const char *xml, char **ret_message)
 static void one_that_is_undefined_while_it_is_written_does_not_come_back(void **state)
 {
         struct scene *scene = *state;
-        struct hn_definitions *usual = scene->daemon.definitions;
-        struct hn_definition_door door = hn_definition_door_to(scene->user);
-        bool gone = false;
+        struct hn_definition_door door = hn_definition_door_to(NULL);
+        struct hn_definitions **definitions = &scene->daemon.defining->definitions, *usual = *definitions;
 
         door.write = write_too_late;
-        assert_int_equal(hn_definitions_new(&scene->tree.root, &door, &scene->daemon.definitions), 0);
+        assert_int_equal(hn_definitions_new(&scene->tree.root, &door, definitions), 0);
         (void) virDomainFree(define_sized(scene, 6));
         settle(scene);
-        HN_VIRDOMAIN virDomainPtr found = hn_connection_domain(scene->daemon.connection, UUID, &gone);
-        assert_null(found);
-        assert_true(gone);
+        assert_null(virDomainLookupByUUIDString(scene->user, UUID));
+        assert_int_equal(virGetLastErrorCode(), VIR_ERR_NO_DOMAIN);
         assert_false(has_copy(scene));
-        hn_definitions_free(scene->daemon.definitions);
-        scene->daemon.definitions = usual;
+        hn_definitions_free(*definitions);
+        *definitions = usual;
+}
+
+/* ---- somebody holds one */
+
+static struct {
+        pthread_mutex_t lock;
+        pthread_cond_t let_go;
+        bool held, asked;
+} holder = { .lock = PTHREAD_MUTEX_INITIALIZER, .let_go = PTHREAD_COND_INITIALIZER };
+
+static int read_held(void *libvirt, const char *uuid, struct hn_defined *ret)
+{
+        hn_turn_give();
+        (void) pthread_mutex_lock(&holder.lock);
+        holder.asked |= strcmp(uuid, UUID) == 0;
+        while (holder.held && strcmp(uuid, UUID) == 0)
+                (void) pthread_cond_wait(&holder.let_go, &holder.lock);
+        (void) pthread_mutex_unlock(&holder.lock);
+        hn_turn_take();
+        return hn_defining_door().read(libvirt, uuid, ret);
+}
+
+static void hold(bool held)
+{
+        (void) pthread_mutex_lock(&holder.lock);
+        holder.held = held;
+        (void) pthread_cond_broadcast(&holder.let_go);
+        (void) pthread_mutex_unlock(&holder.lock);
+}
+
+static bool was_asked(void)
+{
+        bool asked;
+
+        (void) pthread_mutex_lock(&holder.lock);
+        asked = holder.asked;
+        (void) pthread_mutex_unlock(&holder.lock);
+        return asked;
+}
+
+/* Until nothing but the one that is held is under way. */
+static void settle_but_one(struct scene *scene)
+{
+        do {
+                hn_timer_once(scene->end, 50);
+                assert_int_equal(hn_loop_run(scene->daemon.loop), 0);
+        } while (hn_work_count(scene->daemon.work) > 1 || !was_asked());
+}
+
+static void others_get_their_cells_while_somebody_holds_one(void **state)
+{
+        struct scene *scene = *state;
+        struct hn_definition_door door = hn_defining_door();
+        struct hn_definitions **definitions = &scene->daemon.defining->definitions, *usual = *definitions;
+        virDomainPtr domain = NULL;
+
+        door.read = read_held;
+        assert_int_equal(hn_definitions_new(&scene->tree.root, &door, definitions), 0);
+        hold(true);
+        HN_VIRDOMAIN virDomainPtr held = define_sized(scene, 6);
+        for (unsigned i = 0; i < 20; i++) {
+                HN_FREE char *whole = NULL, *other = NULL, *named = NULL;
+                char last[13];
+
+                assert_true(asprintf(&whole, HELD, 6u) > 0);
+                (void) snprintf(last, sizeof last, "%012u", i);
+                other = edited(whole, "0000000000ff", last);
+                named = edited(other, "<name>wide", "<name>other");
+                domain = define(scene, named);
+                settle_but_one(scene);
+                HN_FREE char *xml = inactive_of(domain);
+                assert_wide(xml);
+                assert_int_equal(virDomainUndefine(domain), 0);
+                (void) virDomainFree(domain);
+        }
+        HN_FREE char *before = inactive_of(held);
+        assert_null(strstr(before, "<cell id="));
+        hold(false);
+        settle(scene);
+        HN_FREE char *after = inactive_of(held);
+        assert_wide(after);
+        assert_int_equal(virDomainUndefine(held), 0);
+        settle(scene);
+        hn_definitions_free(*definitions);
+        *definitions = usual;
 }
 
 int main(void)
@@ -257,6 +343,7 @@ int main(void)
                 cmocka_unit_test(opting_out_by_metadata_takes_them_out),
                 cmocka_unit_test(one_that_is_undefined_while_it_is_written_does_not_come_back),
                 cmocka_unit_test(undo_gives_back_the_original),
+                cmocka_unit_test(others_get_their_cells_while_somebody_holds_one),
         };
 
         return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -42,7 +42,7 @@ static bool undefined_after(struct scene *scene, unsigned first, unsigned second
         define(scene, WIDE);
         assert_look(scene, 2, 1);
         for (unsigned i = 0; i < 2; i++) {
-                unsigned wait_ms = hn_definitions_look(scene->definitions, UUID,
+                unsigned wait_ms = hn_definitions_look(scene->definitions, &scene->libvirt, UUID,
                                                        HN_LOOK_DEFINITION | (i ? second : first));
 
                 scene->libvirt.now_ms += wait_ms;
@@ -74,7 +74,7 @@ static void what_is_said_much_later_is_of_something_else(void **state)
         define(scene, WIDE);
         assert_look(scene, 2, 1);
         scene->libvirt.now_ms += 20000;
-        (void) hn_definitions_look(scene->definitions, UUID,
+        (void) hn_definitions_look(scene->definitions, &scene->libvirt, UUID,
                                    HN_LOOK_DEFINITION | HN_LOOK_UNDEFINED | HN_LOOK_ADDED);
         scene->libvirt.now_ms += 2000;
         assert_look(scene, 1, 0);

@@ -28,7 +28,7 @@ static void stop_on_signal(void *data, enum hn_signal signal)
         (void) signal;
 }
 
-static void see(void *data, const char *uuid, unsigned matters)
+static bool see(void *data, const char *uuid, unsigned matters)
 {
         size_t length = strlen(seen.text);
         const char *prefix = data;
@@ -41,6 +41,7 @@ static void see(void *data, const char *uuid, unsigned matters)
         }
         if (++seen.n == seen.until)
                 hn_loop_stop(seen.loop);
+        return false;
 }
 
 static const char *run_until(unsigned n)
@@ -99,6 +100,64 @@ static void a_handler_may_mark(void **state)
         assert_string_equal(run_until(4), "b:2 a:2 a:2 a:2 ");
 }
 
+/* Domain A takes longer; `data` as for see. */
+static bool begin(void *data, const char *uuid, unsigned matters)
+{
+        (void) see(data, uuid, matters);
+        return strcmp(uuid, UUID_A) == 0;
+}
+
+static void what_is_under_way_holds_up_its_own_domain_alone(void **state)
+{
+        (void) state;
+        assert_int_equal(hn_work_subscribe(seen.work, HN_LOOK_RUNNING | HN_LOOK_GONE, begin, (void *) "r"), 0);
+        assert_int_equal(hn_work_subscribe(seen.work, HN_LOOK_DEFINITION, see, (void *) "d"), 0);
+        assert_int_equal(hn_work_mark(seen.work, UUID_A, HN_LOOK_DEFINITION | HN_LOOK_RUNNING), 0);
+        assert_int_equal(hn_work_mark(seen.work, UUID_B, HN_LOOK_DEFINITION | HN_LOOK_RUNNING), 0);
+        assert_string_equal(run_until(3), "ra:2 rb:2 db:1 ");
+        assert_int_equal(hn_work_mark(seen.work, UUID_A, HN_LOOK_RUNNING), 0);
+        assert_int_equal(hn_work_mark(seen.work, UUID_A, HN_LOOK_GONE), 0);
+        assert_int_equal(hn_work_mark(seen.work, UUID_B, HN_LOOK_GONE), 0);
+        assert_string_equal(run_until(1), "rb:4 ");
+        assert_int_equal(hn_work_count(seen.work), 1);
+        /* First what it was called for with, then what came meanwhile. */
+        *seen.text = '\0';
+        hn_work_done(seen.work, UUID_A);
+        assert_string_equal(seen.text, "da:1 ");
+        assert_string_equal(run_until(1), "ra:6 ");
+        hn_work_done(seen.work, UUID_A);
+        assert_int_equal(hn_work_count(seen.work), 0);
+        hn_work_done(seen.work, UUID_A);
+        hn_work_done(seen.work, UUID_B);
+}
+
+/* One after the other takes longer. */
+static void handlers_wait_for_each_other(void **state)
+{
+        (void) state;
+        assert_int_equal(hn_work_subscribe(seen.work, HN_LOOK_RUNNING, begin, (void *) "r"), 0);
+        assert_int_equal(hn_work_subscribe(seen.work, HN_LOOK_DEFINITION, begin, (void *) "d"), 0);
+        assert_int_equal(hn_work_mark(seen.work, UUID_A, HN_LOOK_DEFINITION | HN_LOOK_RUNNING), 0);
+        assert_string_equal(run_until(1), "ra:2 ");
+        *seen.text = '\0';
+        hn_work_done(seen.work, UUID_A);
+        assert_string_equal(seen.text, "da:1 ");
+        assert_int_equal(hn_work_count(seen.work), 1);
+        hn_work_done(seen.work, UUID_A);
+        assert_string_equal(seen.text, "da:1 ");
+        assert_int_equal(hn_work_count(seen.work), 0);
+}
+
+static void a_domain_that_is_always_marked_does_not_come_before_the_others(void **state)
+{
+        (void) state;
+        seen.again = 2;
+        assert_int_equal(hn_work_subscribe(seen.work, HN_LOOK_RUNNING, see, (void *) ""), 0);
+        assert_int_equal(hn_work_mark(seen.work, UUID_A, HN_LOOK_RUNNING), 0);
+        assert_int_equal(hn_work_mark(seen.work, UUID_B, HN_LOOK_RUNNING), 0);
+        assert_string_equal(run_until(3), "a:2 b:2 a:2 ");
+}
+
 static void later_is_later_and_the_earlier_of_two_counts(void **state)
 {
         uint64_t start_us = hn_monotonic_us();
@@ -155,6 +214,10 @@ int main(void)
                 cmocka_unit_test_setup_teardown(marks_of_a_domain_become_one, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(each_handler_gets_its_own, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(a_handler_may_mark, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(what_is_under_way_holds_up_its_own_domain_alone, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(handlers_wait_for_each_other, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(a_domain_that_is_always_marked_does_not_come_before_the_others, set_up,
+                                                tear_down),
                 cmocka_unit_test_setup_teardown(later_is_later_and_the_earlier_of_two_counts, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(refuses_what_is_no_uuid, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(many_domains, set_up, tear_down),

@@ -39,7 +39,7 @@ static void listen(struct libvirt *libvirt)
         libvirt->listener = NULL;
         for (char *p = libvirt->xml; *p; p++)
                 *p = *p == '"' ? '\'' : *p;
-        (void) hn_definitions_look(listener, UUID, HN_LOOK_DEFINITION | HN_LOOK_UPDATED);
+        (void) hn_definitions_look(listener, libvirt, UUID, HN_LOOK_DEFINITION | HN_LOOK_UPDATED);
         libvirt->listener = listener;
 }
 
@@ -121,7 +121,7 @@ void restart(struct scene *scene)
 
 unsigned look(struct scene *scene)
 {
-        return hn_definitions_look(scene->definitions, UUID, HN_LOOK_DEFINITION);
+        return hn_definitions_look(scene->definitions, &scene->libvirt, UUID, HN_LOOK_DEFINITION);
 }
 
 void assert_look(struct scene *scene, unsigned reads, unsigned writes)
