@@ -66,9 +66,13 @@ no_drop_ins() { [ -z "$(drop_ins)" ]; }
 daemon_says() { vm 'journalctl -q -b -t homenoded -o cat' | awk -v name="$1:" '$1 == name'; }
 
 sweep=31 # seconds from one sweep of the daemon to the next, and a bit
+# load_settled: nothing was published for two periods and a bit: what starts of guests and of libvirtd took has been forgotten.
+load_settled() { [ -z "$(vm 'find /run/homenode -maxdepth 1 -name "*.json" -newermt "-25 seconds"')" ]; }
+
 # daemon_writes SECONDS: what homenoded does in that time that changes something: files opened to write to, moved or deleted, and
-# affinities set.
+# affinities set. Begins when loads have settled.
 daemon_writes() {
+	wait_until 180 load_settled
 	vm 'cd /sys/kernel/tracing && pidof homenoded >set_event_pid && echo "flags & 3" >events/syscalls/sys_enter_openat/filter &&
 		for call in openat sched_setaffinity rename renameat renameat2 unlink unlinkat; do
 			echo 1 >events/syscalls/sys_enter_$call/enable; done && echo >trace && echo 1 >tracing_on'
