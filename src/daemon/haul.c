@@ -183,6 +183,7 @@ static void sum_up(struct hn_haul *haul, const struct hn_pages *pages)
         haul->progress.resident_kib = resident_kib;
         haul->progress.left_kib = hn_pages_left_kib(pages);
         haul->progress.least_local = least;
+        haul->progress.known = true;
         (void) pthread_mutex_unlock(&haul->lock);
 }
 

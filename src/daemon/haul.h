@@ -27,6 +27,7 @@ struct hn_haul_progress {
                                 * apart; 0: all that would go has gone */
         uint64_t resident_kib; /* of the guest, as of the survey and of the end */
         uint64_t moved_kib, left_kib;
+        bool known;            /* left_kib and what follows of the end: it was found out where its memory is */
         uint64_t took_us;      /* so far */
         unsigned least_local;  /* at the end: of the worst cell so many thousandths are where they should be */
 };

@@ -57,11 +57,15 @@ static int put(struct hn_mover *mover, struct hn_guest *guest, struct hn_ledger 
         return 0;
 }
 
-/* Others have the lock: at the next turn.  The move is no longer there: neither are we. */
-static bool is_done(struct hn_mover *mover, struct hn_job *job, int r)
+/* Others have the lock: at the next turn.  The move is no longer there: neither are we, nor is it to be gone on
+ * with by what we read of it before. */
+static bool is_done(struct hn_mover *mover, struct hn_job *job, struct hn_guest *guest, int r)
 {
-        if (r == -ESTALE)
+        if (r == -ESTALE) {
                 hn_job_drop(mover, job, "it was given back");
+                hn_moving_free(HN_TAKE(guest->entry->moving));
+                mover->keeper->door.again(mover->keeper->door.data, guest->uuid, 0);
+        }
         return r >= 0;
 }
 
@@ -105,7 +109,7 @@ static void begin_narrowing(struct hn_mover *mover, struct hn_job *job, struct h
                 r = narrow_entry(entry->moving->from, entry);
         if (r >= 0)
                 r = put(mover, guest, ledger, &entry);
-        if (!is_done(mover, job, r))
+        if (!is_done(mover, job, guest, r))
                 return;
         job->back = back;
         hn_job_stage(job, HN_MOVE_NARROWS);
@@ -213,7 +217,7 @@ void hn_job_end(struct hn_mover *mover, struct hn_job *job, struct hn_guest *gue
                 set_result(entry, !back, result);
                 r = put(mover, guest, ledger, &entry);
         }
-        if (is_done(mover, job, r))
+        if (is_done(mover, job, guest, r))
                 finish(mover, job, guest, !back);
 }
 
@@ -222,17 +226,21 @@ void hn_job_end(struct hn_mover *mover, struct hn_job *job, struct hn_guest *gue
 static char *say_halfway(const struct hn_job *job, const struct hn_placement *stays)
 {
         HN_FREE char *nodes = hn_text_nodes(stays->home);
+        const char *why = job->why ? job->why : "";
         char moved[HN_TEXT_SIZE], left[HN_TEXT_SIZE];
 
-        return nodes ? hn_text_print("not all of it was moved: %s; runs on %s, %s were moved, %s were not", job->why ? job->why : "",
-                                     nodes, hn_text_size(job->moved_kib, moved), hn_text_size(job->done.left_kib, left))
-                     : NULL;
+        if (!nodes)
+                return NULL;
+        if (!job->done.known || job->resumed)
+                return hn_text_print("not all of it was moved: %s; runs on %s", why, nodes);
+        return hn_text_print("not all of it was moved: %s; runs on %s, %s were moved, %s were not", why, nodes,
+                             hn_text_size(job->moved_kib, moved), hn_text_size(job->done.left_kib, left));
 }
 
 /* What would not go, as others share it or the kernel has its hands on it, does not matter where it is so little. */
 static bool is_worth_it(const struct hn_job *job)
 {
-        return job->done.left_kib <= job->moved_kib / 100;
+        return job->done.known && job->done.left_kib <= job->moved_kib / 100;
 }
 
 /* It lies on both homes: the memory set stays as wide as it is, and so do the promises. */
@@ -247,7 +255,7 @@ static void stay_between(struct hn_mover *mover, struct hn_job *job, struct hn_g
         int r = open_entry(mover, guest, &ledger, &entry);
 
         if (r < 0) {
-                (void) is_done(mover, job, r);
+                (void) is_done(mover, job, guest, r);
                 return;
         }
         there = entry->moving->to;
@@ -269,17 +277,23 @@ static void stay_between(struct hn_mover *mover, struct hn_job *job, struct hn_g
                 r = put(mover, guest, ledger, &entry);
         }
         hn_placement_free(wide);
-        if (is_done(mover, job, r))
+        if (is_done(mover, job, guest, r))
                 finish(mover, job, guest, delivered);
 }
 
+/* Nothing worth speaking of is left behind, and what the guest touches next finds room there. */
+static bool may_narrow(const struct hn_job *job)
+{
+        return job->done.known && job->done.left_kib <= HN_KEEP_NARROW_KIB && job->done.error != -ENOMEM;
+}
+
+/* Narrow only to where the memory is known to be: the kernel would move the rest at one write, or the guest would be
+ * killed for a node that is full. */
 void hn_job_settle(struct hn_mover *mover, struct hn_job *job, struct hn_guest *guest)
 {
-        bool began = job->hauls > 0;
-
-        if (!began || job->moved_kib <= HN_KEEP_NARROW_KIB)
+        if (!job->resumed && job->moved_kib <= HN_KEEP_NARROW_KIB)
                 begin_narrowing(mover, job, guest, true);
-        else if (job->done.left_kib <= HN_KEEP_NARROW_KIB)
+        else if (may_narrow(job))
                 begin_narrowing(mover, job, guest, false);
         else
                 stay_between(mover, job, guest);

@@ -26,6 +26,7 @@ struct hn_job {
         struct hn_haul_progress done; /* of the last one that ended … */
         uint64_t moved_kib;           /* … and of those before it */
         char *why;                    /* why it is called off; NULL: it is not */
+        bool resumed;                 /* another daemon began it: how much that one has moved is not known */
         bool back;                    /* the guest stays where it was */
         bool over;                    /* to be forgotten */
 };

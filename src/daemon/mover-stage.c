@@ -162,19 +162,28 @@ static uint64_t outside_kib(const struct hn_mover *mover, const struct hn_guest 
         return hn_resident_sum_kib(&resident, NULL) - hn_resident_sum_kib(&resident, home);
 }
 
-static void finish_haul(struct hn_mover *mover, struct hn_job *job, struct hn_guest *guest)
+static void account(struct hn_mover *mover, struct hn_job *job)
 {
-        const struct hn_haul_progress *done = &job->done;
-
-        job->moved_kib += done->moved_kib;
-        measure(mover, done);
+        job->moved_kib += job->done.moved_kib;
+        measure(mover, &job->done);
         hn_haul_free(HN_TAKE(job->haul));
+}
+
+/* What follows from how the last haul ended.  Once more at the next turn where the ledger can't be written now. */
+static void conclude(struct hn_mover *mover, struct hn_job *job, struct hn_guest *guest)
+{
+        struct hn_haul_progress *done = &job->done;
+
         if (done->error == 0 && done->left_kib <= HN_KEEP_NARROW_KIB && !job->why) {
                 /* What the guest touched meanwhile, or what was plugged into it. */
-                if (job->hauls < HAULS && outside_kib(mover, guest) > HN_KEEP_NARROW_KIB)
+                uint64_t kib = job->hauls < HAULS ? outside_kib(mover, guest) : 0;
+
+                if (kib > HN_KEEP_NARROW_KIB) {
+                        done->left_kib = kib;
                         hn_job_stage(job, HN_MOVE_OPENS);
-                else
+                } else {
                         hn_job_narrow(mover, job, guest);
+                }
                 return;
         }
         if (!job->why && done->error != -ECANCELED)
@@ -184,11 +193,15 @@ static void finish_haul(struct hn_mover *mover, struct hn_job *job, struct hn_gu
 
 static void watch_haul(struct hn_mover *mover, struct hn_job *job, struct hn_guest *guest)
 {
-        hn_haul_look(job->haul, &job->done);
-        if (job->done.ended)
-                finish_haul(mover, job, guest);
-        else
-                check(mover, job, guest);
+        if (job->haul) {
+                hn_haul_look(job->haul, &job->done);
+                if (!job->done.ended) {
+                        check(mover, job, guest);
+                        return;
+                }
+                account(mover, job);
+        }
+        conclude(mover, job, guest);
 }
 
 /* ---- narrowing */

@@ -240,10 +240,12 @@ static void resume(struct hn_mover *mover)
                 const struct hn_guest *guest = guests->list[i];
 
                 if (!guest->entry || !guest->entry->managed || !guest->entry->moving || !guest->request ||
-                    hn_mover_job(mover, guest->uuid))
+                    !guest->cgroup || hn_mover_job(mover, guest->uuid))
                         continue;
-                if (hn_mover_add(mover, guest, ++mover->groups) >= 0)
-                        hn_mover_tell(mover, mover->jobs[mover->n - 1], "going on with its move");
+                if (hn_mover_add(mover, guest, ++mover->groups) < 0)
+                        continue;
+                mover->jobs[mover->n - 1]->resumed = true;
+                hn_mover_tell(mover, mover->jobs[mover->n - 1], "going on with its move");
         }
 }
 

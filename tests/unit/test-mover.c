@@ -4,10 +4,13 @@
  */
 #include "daemon/mover.h"
 
+#include <poll.h>
+
 #include "daemon/keeper-internal.h"
 #include "unit/support/moved.h"
 
 #define PAGES (MOVED_KIB / 4)
+#define LOCK "/run/homenode/lock"
 #define UNIT_SET(nodes) WEB_UNIT " AllowedCPUs=0-15 AllowedMemoryNodes=" nodes "\n"
 
 static uint64_t promised(const struct hn_placement *placement, unsigned node)
@@ -105,7 +108,11 @@ static void writes_nothing_while_it_hauls_and_after_it(void **state)
 
 static void a_full_node_ends_it_where_most_of_it_is(void **state)
 {
-        static const struct { size_t room; const char *home; } cases[] = { { PAGES / 4, "2" }, { PAGES / 4 * 3, "0" } };
+        static const struct { size_t room; const char *home; } cases[] = {
+                { PAGES / 4, "2" },
+                { PAGES / 4 * 3, "0" },
+                { PAGES - 10240, "0" }, /* 40 MiB are left: what is touched next needs room all the same */
+        };
         struct moved *moved = *state;
 
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -239,10 +246,118 @@ static void what_was_given_back_meanwhile_is_not_written_over(void **state)
         moved_until(moved, HN_MOVE_HAULS);
         give_back(moved);
         moved->holds = 0;
+        unsigned asked = moved->kept->asked;
         moved_until(moved, -1);
+        /* nor gone on with by what was known of it */
+        for (unsigned i = 0; i < 3; i++)
+                assert_int_equal(hn_mover_turn(moved->mover), 0);
+        assert_false(hn_mover_has(moved->mover, UUID_A));
+        assert_true(moved->told == 1 && !moved->delivered);
+        assert_int_equal(moved->kept->asked, asked + 1);
         HN_ENTRY struct hn_entry *entry = kept_entry(moved->kept);
         assert_false(entry->managed);
         assert_null(entry->moving);
+}
+
+/* Instead of its lock there is something that can't be opened. */
+static void block_ledger(struct moved *moved, bool blocked)
+{
+        const struct hn_root *root = &moved->kept->tree.root;
+
+        assert_int_equal(hn_root_remove(root, LOCK), 0);
+        if (blocked)
+                assert_int_equal(hn_root_mkdir(root, 0700, LOCK), 0);
+}
+
+/* Little was to be moved: so little that what else ends early goes back. */
+static void a_ledger_that_cannot_be_written_is_waited_for(void **state)
+{
+        struct moved *moved = *state;
+        struct hn_move_progress progress;
+
+        moved_lay(moved, 0, PAGES - PAGES / 20);
+        assert_int_equal(moved_begin(moved, 0), 0);
+        follow(moved, "0,2\n");
+        moved->holds = 1;
+        moved_until(moved, HN_MOVE_HAULS);
+        block_ledger(moved, true);
+        struct pollfd ended = { .fd = hn_mover_fd(moved->mover), .events = POLLIN };
+        moved->holds = 0;
+        assert_int_equal(poll(&ended, 1, -1), 1);
+        for (unsigned i = 0; i < 3; i++)
+                assert_true(hn_mover_turn(moved->mover) > 0);
+        assert_int_equal(hn_mover_look(moved->mover, UUID_A, &progress), 0);
+        assert_int_equal(progress.stage, HN_MOVE_HAULS);
+        assert_int_equal(progress.moved_kib, PAGES / 20 * 4);
+        block_ledger(moved, false);
+        moved_until(moved, HN_MOVE_NARROWS);
+        HN_ENTRY struct hn_entry *entry = kept_entry(moved->kept);
+        assert_false(entry->moving->back);
+        assert_set(entry->placement->memory_nodes, "0");
+}
+
+/* Its memory is on both homes, and may be. */
+static void assert_between(struct moved *moved, const char *home)
+{
+        HN_ENTRY struct hn_entry *entry = kept_entry(moved->kept);
+
+        assert_null(entry->moving);
+        assert_set(entry->placement->home, home);
+        assert_set(entry->placement->memory_nodes, "0,2");
+        assert_int_equal(promised(entry->placement, 0), 1048576);
+        assert_int_equal(promised(entry->placement, 2), 1048576);
+        assert_false(entry->moved.delivered);
+}
+
+static void what_another_daemon_moved_is_not_sent_back(void **state)
+{
+        struct moved *moved = *state;
+
+        assert_int_equal(moved_begin(moved, 0), 0);
+        moved_lay(moved, 0, PAGES / 4 * 3);
+        tree_put(&moved->kept->tree, GUEST_SCOPE(WEB_UNIT) "/memory.numa_stat", "anon N0=768000000 N2=256000000\n");
+        start_anew(moved); /* its set is not seen to be wide yet */
+        assert_int_equal(hn_mover_cancel(moved->mover, UUID_A, "called off"), 0);
+        moved_until(moved, -1);
+        assert_between(moved, "0");
+        HN_ENTRY struct hn_entry *entry = kept_entry(moved->kept);
+        assert_string_equal(entry->moved.result, "not all of it was moved: called off; runs on node 0");
+}
+
+/* The last of it was moved by this daemon, all else by one before. */
+static void the_end_of_what_another_began_is_where_it_goes(void **state)
+{
+        struct moved *moved = *state;
+
+        assert_int_equal(moved_begin(moved, 0), 0);
+        follow(moved, "0,2\n");
+        moved_lay(moved, 0, PAGES - PAGES / 20);
+        start_anew(moved);
+        moved->holds = 1;
+        moved_until(moved, HN_MOVE_HAULS);
+        assert_int_equal(hn_mover_cancel(moved->mover, UUID_A, "called off"), 0);
+        moved->holds = 0;
+        moved_until(moved, HN_MOVE_NARROWS);
+        HN_ENTRY struct hn_entry *entry = kept_entry(moved->kept);
+        assert_false(entry->moving->back);
+        assert_set(entry->placement->memory_nodes, "0");
+}
+
+/* More came to lie elsewhere meanwhile, and then it can't be found out how much. */
+static void what_is_not_known_is_not_nothing(void **state)
+{
+        struct moved *moved = *state;
+
+        assert_int_equal(moved_begin(moved, 0), 0);
+        follow(moved, "0,2\n");
+        tree_put(&moved->kept->tree, GUEST_SCOPE(WEB_UNIT) "/memory.numa_stat", "anon N0=768000000 N2=256000000\n");
+        moved->holds = 1;
+        moved_until(moved, HN_MOVE_HAULS);
+        moved->holds = 0;
+        moved_until(moved, HN_MOVE_OPENS);
+        assert_int_equal(hn_root_remove(&moved->kept->tree.root, "/proc/%d/numa_maps", WEB_PID), 0);
+        moved_until(moved, -1);
+        assert_between(moved, "0");
 }
 
 static void one_that_ends_is_forgotten(void **state)
@@ -372,6 +487,10 @@ int main(void)
                 MOVED(a_daemon_that_was_killed_goes_on),
                 MOVED(one_that_is_given_back_is_left_where_it_is),
                 MOVED(what_was_given_back_meanwhile_is_not_written_over),
+                MOVED(a_ledger_that_cannot_be_written_is_waited_for),
+                MOVED(what_another_daemon_moved_is_not_sent_back),
+                MOVED(the_end_of_what_another_began_is_where_it_goes),
+                MOVED(what_is_not_known_is_not_nothing),
                 MOVED(one_that_ends_is_forgotten),
                 MOVED(what_the_user_says_meanwhile_calls_it_off),
                 MOVED(some_are_not_moved),
