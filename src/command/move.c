@@ -268,7 +268,8 @@ static int run(struct asking *asking, hwloc_const_bitmap_t nodes)
         if (asking->root.host && geteuid() != 0)
                 return hn_complain("moving guests needs root");
         if (!daemon_runs(&asking->root))
-                return hn_complain("homenoded does not run, or moves no guests: systemctl start homenoded");
+                return hn_complain("homenoded does not run (systemctl start homenoded), or can't move guests "
+                                   "(journalctl -u homenoded says why)");
         r = find(asking);
         return r == HN_EXIT_DONE ? ask(asking, nodes) : r;
 }

@@ -38,7 +38,7 @@ static int read_trace(const char *path, struct hn_trace **ret)
         if (r >= 0)
                 r = hn_trace_parse(text, length, ret, &line);
         if (r == -EBADMSG)
-                (void) hn_complain("%s: line %zu is not what is expected there in a trace", path, line);
+                (void) hn_complain("%s: line %zu is not what is expected there in a trace: see --help", path, line);
         else if (r < 0)
                 (void) hn_complain("%s: %s", path, strerror(-r));
         return r;
@@ -288,7 +288,10 @@ static char *more_help(const struct hn_contender *const *contenders, size_t n)
                 return NULL;
         (void) fputs("\nTRACE.csv has a line per guest (\"-\": standard input), and this one first:\n"
                      "  id,group,arrive_s,lifetime_s,lifetime_hi_s,censored,vcpus,mem_mib,vnuma,note\n"
-                     "Without times the hosts are filled in order, once until the first refusal and once to the end.\n"
+                     "vcpus and mem_mib are needed; the others may be empty, but for their commas: a,,0,600,,,4,8192,,\n"
+                     "Times are whole seconds, for all guests or for none, in the order of arrival; with arrive_s a guest\n"
+                     "needs lifetime_s, too.  Without times the hosts are filled in order: until any policy refuses a\n"
+                     "guest (the same guests for all), until the policy itself does, and to the end.\n"
                      "Slowdown 1 is a guest with all memory local and a CPU for each vCPU.\n\nPolicies:\n", out);
         for (size_t i = 0; i < n; i++)
                 (void) fprintf(out, "  %-20s%s\n", contenders[i]->name, contenders[i]->summary);

@@ -23,7 +23,7 @@ struct hn_where {
         HN_LEDGER_OPTION((where).ledger)
 #define HN_LEDGER_OPTION(ledger) \
         { .name = "ledger", .argument = "DIR", .value = &(ledger), \
-          .help = "the ledger's folder (default: this host's)" }
+          .help = "what guests were promised (default: /run/homenode)" }
 
 /* Opens the ledger in `dir`, or this host's if that is NULL.  Looking makes no folder: -ENOENT where the
  * named one is not there. */

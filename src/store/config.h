@@ -3,6 +3,7 @@
  * /etc/homenode/homenode.conf and homenode.conf.d/ *.conf, through libeconf:
  *
  *   definition = auto | minimal | never      before any section, or as "mode" in [definition]
+ *   balance = on | off                       likewise in [balance]
  *   [placement]
  *   smt_percent = 25                         0-100; see model/policy.h for what each is
  *   headroom_percent = 20                    0-100
@@ -10,12 +11,11 @@
  *   reserve_max_mib = 1024                   0-1073741824
  *   overhead_first_mib = 32                  0-1048576
  *   overhead_per_gib_mib = 8                 0-1024
- *   balance = on | off                       before any section, or as "mode" in [balance]
  *   [balance]
  *   period_seconds = 10                      1-3600
  *   moves = 2                                0-16
- *   threshold_percent = 10                   0-1000
- *   payback_seconds = 300                    0-86400
+ *   threshold_percent = 15                   0-1000
+ *   payback_seconds = 120                    0-86400
  *   cooldown_seconds = 60                    0-86400
  *   rate_mib = 0                             0-1048576
  *   [daemon]

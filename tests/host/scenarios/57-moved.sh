@@ -107,12 +107,13 @@ called_off() {
 }
 
 wide_started() {
-	guest_define wide 4 512 prealloc
+	guest_define wide 4 512 prealloc metadata="$(wish "nodes='0,1'")"
 	wait_until 30 eval "vm 'virsh dumpxml --inactive wide' | grep -q '<cell id=.1.'"
 	guest_start wide
 	wait_until 30 no_drop_ins
 	assert_eq "$(home_of wide)" 0-1 'home of wide'
 	assert_eq "$(policies_of wide)" 'bind:0 bind:1' 'policies of wide'
+	metadata_set wide "placement='auto'" --live
 }
 
 # wide_on NODE NODE

@@ -2,6 +2,7 @@
 # Two busy guests that were put on one node are separated, memory follows, and then they are left in peace; a node that runs short of
 # memory has its guest take from others, which comes home again.
 # limit: 1500
+# soak: yes
 . "$(dirname "$0")/../lib.sh"
 . "$host_dir/lib/placed.sh"
 . "$host_dir/lib/busy.sh"

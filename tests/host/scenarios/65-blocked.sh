@@ -2,6 +2,7 @@
 # Somebody else's hook holds a domain for a minute and a half: libvirt answers nobody who asks about that one, or about all of them.
 # homenoded goes on with the others, is not restarted, and comes to that one too.
 # limit: 600
+# soak: yes
 . "$(dirname "$0")/../lib.sh"
 . "$host_dir/lib/placed.sh"
 
