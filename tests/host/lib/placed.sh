@@ -80,6 +80,10 @@ daemon_writes() {
 	vm 'cd /sys/kernel/tracing && echo 0 >events/syscalls/enable && grep -v "^#" trace' || true
 }
 
+# unmeasured: without the daemon, and so without load: what the hook decides then follows from promises and the host alone, and not
+# from what the computer that runs this test happens to do.
+unmeasured() { vm 'systemctl stop homenoded && rm -f /run/homenode/state.json /run/homenode/guests.json'; }
+
 # metadata_set NAME ATTRIBUTES OPTION…: homenode's element, by virsh metadata with --live or --config.
 metadata_set() {
 	local name=$1 wish=$2

@@ -3,6 +3,8 @@
 . "$(dirname "$0")/../lib.sh"
 . "$host_dir/lib/placed.sh"
 
+unmeasured
+
 guest_define persistent 2 256 prealloc confined
 before=$(vm 'virsh dumpxml --inactive persistent')
 guest_start persistent

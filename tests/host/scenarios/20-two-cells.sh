@@ -3,6 +3,8 @@
 . "$(dirname "$0")/../lib.sh"
 . "$host_dir/lib/placed.sh"
 
+unmeasured
+
 guest_xml wide 4 256 prealloc | vm 'homenode rewrite --definition | virsh -q define /dev/stdin'
 before=$(vm 'virsh dumpxml --inactive wide')
 guest_start wide
