@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "decide/fit.h"
 #include "decide/shape.h"
 
 #define WANTED (sizeof ((struct hn_gathered *) NULL)->wanted / sizeof (struct hn_balance_wanted))
@@ -18,6 +19,8 @@ void hn_gathered_clear(struct hn_gathered *gathered)
                 free(gathered->resident[i]);
         }
         free(gathered->guests);
+        free(gathered->leaving_kib);
+        free(gathered->coming_kib);
         free(gathered->shapes);
         free(gathered->resident);
         hn_entries_free(gathered->entries, gathered->n_entries);
@@ -47,6 +50,38 @@ static bool is_held(const struct hn_gather_source *source, const struct hn_guest
                (!source->urgent && (guest->request->n_plugged || hn_guest_meter_busy(&guest->meter) < 0));
 }
 
+/* Of ordinary memory. */
+static uint64_t promised_kib(const struct hn_placement *placement, unsigned node)
+{
+        uint64_t kib = 0;
+
+        for (size_t i = 0; placement && i < placement->n_promises; i++)
+                if (!placement->promises[i].page_kib && placement->promises[i].node == node)
+                        kib = hn_add(kib, placement->promises[i].memory_kib);
+        return kib;
+}
+
+/* What a move has yet to take along; a guest that does not tell is taken to hold all that it was promised. */
+static void add_under_way(const struct hn_gather_source *source, const struct hn_guest *guest, const uint64_t *resident,
+                          struct hn_gathered *gathered)
+{
+        const struct hn_moving *moving = guest->entry->moving;
+        const struct hn_host *host = source->reading->host;
+
+        if (!moving || !source->moves(source->data, guest->uuid))
+                return;
+        for (size_t at = 0; at < host->n_nodes; at++) {
+                uint64_t from = promised_kib(moving->from, host->nodes[at].os);
+                uint64_t to = promised_kib(moving->to, host->nodes[at].os), leaves = hn_subtract(from, to);
+                uint64_t held = resident ? resident[at] : from;
+
+                held = hn_subtract(held, to);
+                gathered->leaving_kib[at] = hn_add(gathered->leaving_kib[at], leaves < held ? leaves : held);
+                held = resident && resident[at] > from ? resident[at] : from;
+                gathered->coming_kib[at] = hn_add(gathered->coming_kib[at], hn_subtract(to, held));
+        }
+}
+
 static int add_guest(const struct hn_gather_source *source, const struct hn_guest *guest, struct hn_gathered *gathered)
 {
         struct hn_balance_guest *to = &gathered->guests[gathered->input.n_guests];
@@ -62,6 +97,7 @@ static int add_guest(const struct hn_gather_source *source, const struct hn_gues
                 r = hn_meter_resident(guest, source->reading->host, &gathered->resident[i]);
         if (r < 0)
                 return r;
+        add_under_way(source, guest, gathered->resident[i], gathered);
         if (wanted) {
                 gathered->wanted[input->n_wanted++] = (struct hn_balance_wanted) { request, gathered->shapes[i] };
                 return 0;
@@ -107,7 +143,11 @@ static int begin(const struct hn_gather_source *source, struct hn_gathered *gath
         gathered->guests = calloc(n + gathered->n_entries + 1, sizeof *gathered->guests);
         gathered->shapes = calloc(n + 1, sizeof *gathered->shapes);
         gathered->resident = calloc(n + 1, sizeof *gathered->resident);
-        return gathered->guests && gathered->shapes && gathered->resident ? 0 : -ENOMEM;
+        gathered->leaving_kib = calloc(source->reading->host->n_nodes + 1, sizeof *gathered->leaving_kib);
+        gathered->coming_kib = calloc(source->reading->host->n_nodes + 1, sizeof *gathered->coming_kib);
+        return gathered->guests && gathered->shapes && gathered->resident && gathered->leaving_kib && gathered->coming_kib
+                       ? 0
+                       : -ENOMEM;
 }
 
 int hn_gather(const struct hn_gather_source *source, struct hn_gathered *ret)
@@ -127,6 +167,8 @@ int hn_gather(const struct hn_gather_source *source, struct hn_gathered *ret)
         ret->input.host = source->reading->host;
         ret->input.load = source->reading->load;
         ret->input.free_kib = source->reading->free_kib;
+        ret->input.leaving_kib = ret->leaving_kib;
+        ret->input.coming_kib = ret->coming_kib;
         ret->input.policy = source->policy;
         ret->input.past = source->past;
         ret->input.guests = ret->guests;

@@ -27,6 +27,7 @@ struct hn_gathered {
         struct hn_balance_input input;     /* points at the below, and at what the guests' keeper has of them */
         struct hn_balance_guest *guests;
         struct hn_balance_wanted wanted[4];
+        uint64_t *leaving_kib, *coming_kib; /* by `at`: what moves under way have yet to take along */
         struct hn_shape **shapes;
         uint64_t **resident;
         size_t n;                          /* of the keeper's guests */

@@ -385,8 +385,10 @@ int hn_accept(struct hn_planner *planner)
                 leave_alone(&a);
                 return 0;
         }
-        if (r >= 0)
+        if (r >= 0) {
+                hn_spill_accepted(planner, a.proposal);
                 r = settle(&a, &fell);
+        }
         if (r < 0)
                 return r;
         leave_alone(&a);

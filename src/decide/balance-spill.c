@@ -21,10 +21,17 @@ static bool is_short(const struct hn_planner *planner, size_t at)
         return node->memory_kib && planner->input->free_kib[at] < hn_short_kib(planner, at);
 }
 
+/* Still, when what leaves it has left? */
+static bool stays_short(const struct hn_planner *planner, size_t at)
+{
+        return hn_add(planner->input->free_kib[at], planner->leaving_kib[at]) < hn_short_kib(planner, at);
+}
+
 /* Enough that it is not short itself as soon as something comes. */
 static bool has_room(const struct hn_planner *planner, size_t at, uint64_t kib)
 {
-        return planner->input->free_kib[at] >= hn_add(kib, 2 * hn_short_kib(planner, at));
+        return planner->input->free_kib[at] >= hn_add(hn_add(kib, planner->coming_kib[at]),
+                                                      2 * hn_short_kib(planner, at));
 }
 
 static uint64_t ordinary_kib(const struct hn_stand *stand, size_t at)
@@ -162,12 +169,13 @@ static void replace(const struct hn_stand *stand, size_t from, size_t with, size
                 ret[n] = with;
 }
 
-/* A cell leaves: where all guests together are least slowed. */
+/* A cell leaves: where all guests together are least slowed.  One after the other: that takes long, and others would go
+ * for nothing while the first is on its way. */
 static bool look_away(struct hn_planner *planner, size_t from)
 {
         struct hn_field *field = planner->field;
         size_t guest = 0;
-        const struct hn_stand *stand = find_victim(planner, from, false, &guest);
+        const struct hn_stand *stand = stays_short(planner, from) ? find_victim(planner, from, false, &guest) : NULL;
         double best = 0;
         bool found = false;
 
@@ -199,6 +207,28 @@ static bool look_away(struct hn_planner *planner, size_t from)
         }
         hn_field_put(field, stand, stand->seats);
         return found;
+}
+
+void hn_spill_accepted(struct hn_planner *planner, const struct hn_proposal *proposal)
+{
+        const struct hn_part *part = &proposal->parts[0];
+        const struct hn_stand *stand = &planner->field->stands[part->guest];
+        const uint64_t *resident = stand->guest->resident_kib;
+
+        if (proposal->kind != HN_MOVE_SPILL || part->widen >= 0)
+                return;
+        hn_field_seats(stand, part->nodes, part->k, planner->seats[0]);
+        for (size_t i = 0; i < stand->n_seats; i++) {
+                const struct hn_seat *from = &stand->seats[i], *to = &planner->seats[0][i];
+                uint64_t leaves_kib = from->memory_kib;
+
+                if (from->at == to->at || from->kind)
+                        continue;
+                if (resident && resident[from->at] < leaves_kib)
+                        leaves_kib = resident[from->at];
+                planner->leaving_kib[from->at] = hn_add(planner->leaving_kib[from->at], leaves_kib);
+                planner->coming_kib[to->at] = hn_add(planner->coming_kib[to->at], to->memory_kib);
+        }
 }
 
 /* One at a time: the shortest node first. */

@@ -58,6 +58,8 @@ struct hn_balance_input {
         size_t n_wanted;
         const uint64_t *free_kib;             /* free and reclaimable by the kernel's figures now, by `at`; NULL: no
                                                * node is looked at for running short */
+        const uint64_t *leaving_kib;          /* ordinary memory that moves under way will take from a node, by `at` … */
+        const uint64_t *coming_kib;           /* … and bring to it yet; NULL: nothing moves */
         uint64_t copy_kib_per_second;         /* as measured of late; 0: HN_COPY_KIB_PER_SECOND */
         const struct hn_balance_past *past;   /* NULL: nothing is remembered */
         uint64_t now_us;                      /* any clock that does not go back */

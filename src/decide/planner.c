@@ -22,6 +22,8 @@ void hn_planner_free(struct hn_planner *planner)
         free(planner->guests);
         free(planner->nodes);
         free(planner->others);
+        free(planner->leaving_kib);
+        free(planner->coming_kib);
         free(planner);
 }
 
@@ -39,8 +41,14 @@ static int make_scratch(struct hn_planner *planner)
         size_t n = planner->field->n_nodes + 1, most = most_seats(planner->field);
 
         planner->nodes = calloc(n, sizeof *planner->nodes);
-        if (!planner->nodes)
+        planner->leaving_kib = calloc(n, sizeof *planner->leaving_kib);
+        planner->coming_kib = calloc(n, sizeof *planner->coming_kib);
+        if (!planner->nodes || !planner->leaving_kib || !planner->coming_kib)
                 return -ENOMEM;
+        for (size_t at = 0; at < planner->field->n_nodes; at++) {
+                planner->leaving_kib[at] = planner->input->leaving_kib ? planner->input->leaving_kib[at] : 0;
+                planner->coming_kib[at] = planner->input->coming_kib ? planner->input->coming_kib[at] : 0;
+        }
         for (size_t i = 0; i < HN_PARTS; i++) {
                 planner->best.parts[i].nodes = calloc(n, sizeof *planner->nodes);
                 planner->trial.parts[i].nodes = calloc(n, sizeof *planner->nodes);

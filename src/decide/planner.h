@@ -61,6 +61,7 @@ struct hn_planner {
         struct hn_balance_guest *guests;
         struct hn_decision *decisions[HN_STARTS];
         size_t n_decisions;
+        uint64_t *leaving_kib, *coming_kib; /* the input's, and what was decided on since */
 };
 
 /* ---- what all ways of finding moves share (planner.c) */
@@ -118,6 +119,9 @@ size_t hn_look_second(struct hn_planner *planner, size_t guest, const struct hn_
 
 /* Room that a node should keep, by `at`: below it runs short. */
 uint64_t hn_short_kib(const struct hn_planner *planner, size_t at);
+
+/* The cells of a spill that was accepted are under way: what is free does not change before they are there. */
+void hn_spill_accepted(struct hn_planner *planner, const struct hn_proposal *proposal);
 
 /* ---- accept.c */
 

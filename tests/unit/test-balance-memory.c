@@ -173,6 +173,47 @@ static void a_bound_cell_leaves_a_node_that_is_short(void **state)
         yard_assert_move(&moves, HN_MOVE_SPILL, 0, "0,2");
 }
 
+/* What a node lacks is on its way already: all others would go for nothing, and all to the same free memory. */
+static void one_bound_cell_leaves_and_the_others_stay(void **state)
+{
+        struct yard *yard = *state;
+        uint64_t free_kib[4] = { 50 * GIB, GIB - 1, 50 * GIB, GIB }, leaving_kib[4] = { 0, 4 * GIB, 0, 0 };
+        HN_MOVES struct hn_moves moves = { 0 };
+
+        yard->policy.balance.moves = 16;
+        for (unsigned i = 0; i < 4; i++)
+                assert_true(yard_put(yard, yard_cells(i, 2, 2, 8 * GIB), "0-1", 0.1));
+        yard->input.free_kib = free_kib;
+        yard_balance(yard, &moves);
+        assert_int_equal(moves.n, 1);
+        assert_int_equal(moves.list[0].kind, HN_MOVE_SPILL);
+        assert_set(moves.list[0].to->home, "0,2");
+        /* a period later hardly anything has left yet */
+        yard_apply(yard, &moves);
+        hn_moves_clear(&moves);
+        yard->input.leaving_kib = leaving_kib;
+        yard_assert_quiet(yard);
+        /* where that will not be enough another one leaves */
+        leaving_kib[1] = 1;
+        free_kib[1] = GIB - 2;
+        yard_balance(yard, &moves);
+        assert_int_equal(moves.n, 1);
+        assert_int_equal(moves.list[0].kind, HN_MOVE_SPILL);
+}
+
+/* What is free there was taken by the first. */
+static void bound_cells_do_not_leave_to_the_same_free_memory(void **state)
+{
+        struct yard *yard = *state;
+        uint64_t free_kib[4] = { GIB, 0, 7 * GIB, GIB }, coming_kib[4] = { 0, 0, 4 * GIB, 0 };
+
+        yard->policy.balance.moves = 16;
+        assert_true(yard_put(yard, yard_cells(0, 2, 2, 8 * GIB), "0-1", 0.1));
+        yard->input.free_kib = free_kib;
+        yard->input.coming_kib = coming_kib;
+        yard_assert_quiet(yard);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -185,6 +226,8 @@ int main(void)
                 YARD_ON_FOUR(a_full_node_spills_to_whatever_is_left),
                 YARD_ON_FOUR(strict_memory_never_spills),
                 YARD_ON_FOUR(a_bound_cell_leaves_a_node_that_is_short),
+                YARD_ON_FOUR(one_bound_cell_leaves_and_the_others_stay),
+                YARD_ON_FOUR(bound_cells_do_not_leave_to_the_same_free_memory),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
