@@ -1,7 +1,7 @@
 #!/bin/bash
 # homenoded keeps a running guest placed: takes over from the hook, follows what is plugged in, respects the user's pins,
 # writes nothing when all is right, does not fight, and gives back what it is told to.
-# limit: 900
+# limit: 1500
 . "$(dirname "$0")/../lib.sh"
 . "$host_dir/lib/placed.sh"
 
