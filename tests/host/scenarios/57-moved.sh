@@ -2,6 +2,7 @@
 # Guests that run move: one cell by `homenode move`, two bound cells step by step over all nodes, with a daemon that is killed in the
 # middle, with things plugged in afterwards; and what can't be is refused and changes nothing.
 # limit: 1800
+# soak: yes
 . "$(dirname "$0")/../lib.sh"
 . "$host_dir/lib/placed.sh"
 
