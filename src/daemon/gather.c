@@ -50,18 +50,8 @@ static bool is_held(const struct hn_gather_source *source, const struct hn_guest
                (!source->urgent && (guest->request->n_plugged || hn_guest_meter_busy(&guest->meter) < 0));
 }
 
-/* Of ordinary memory. */
-static uint64_t promised_kib(const struct hn_placement *placement, unsigned node)
-{
-        uint64_t kib = 0;
-
-        for (size_t i = 0; placement && i < placement->n_promises; i++)
-                if (!placement->promises[i].page_kib && placement->promises[i].node == node)
-                        kib = hn_add(kib, placement->promises[i].memory_kib);
-        return kib;
-}
-
-/* What a move has yet to take along; a guest that does not tell is taken to hold all that it was promised. */
+/* What a move has yet to take along of ordinary memory; a guest that does not tell is taken to hold all that it was
+ * promised. */
 static void add_under_way(const struct hn_gather_source *source, const struct hn_guest *guest, const uint64_t *resident,
                           struct hn_gathered *gathered)
 {
@@ -71,8 +61,9 @@ static void add_under_way(const struct hn_gather_source *source, const struct hn
         if (!moving || !source->moves(source->data, guest->uuid))
                 return;
         for (size_t at = 0; at < host->n_nodes; at++) {
-                uint64_t from = promised_kib(moving->from, host->nodes[at].os);
-                uint64_t to = promised_kib(moving->to, host->nodes[at].os), leaves = hn_subtract(from, to);
+                uint64_t from = hn_placement_memory_kib(moving->from, host->nodes[at].os, 0);
+                uint64_t to = hn_placement_memory_kib(moving->to, host->nodes[at].os, 0);
+                uint64_t leaves = hn_subtract(from, to);
                 uint64_t held = resident ? resident[at] : from;
 
                 held = hn_subtract(held, to);

@@ -171,17 +171,6 @@ static int new_moving(const struct mover_part *part, struct hn_moving **ret)
         return 0;
 }
 
-static int copy_placement(const struct hn_placement *from, struct hn_placement **placement)
-{
-        struct hn_placement *copy = hn_placement_copy(from);
-
-        if (!copy)
-                return -ENOMEM;
-        hn_placement_free(*placement);
-        *placement = copy;
-        return 0;
-}
-
 static int make_entry(const struct group *group, struct mover_part *part, struct hn_ledger *ledger)
 {
         HN_GROUPS struct hn_groups *groups = NULL;
@@ -206,7 +195,7 @@ static int make_entry(const struct group *group, struct mover_part *part, struct
         part->widens = !part->order->memory_kib && same_nodes(part->old->placement, part->order->to) && groups->scope_nodes &&
                        hwloc_bitmap_isincluded(groups->scope_nodes, part->order->to->memory_nodes);
         if (part->widens)
-                return copy_placement(part->order->to, &part->new->placement);
+                return hn_placement_replace(&part->new->placement, part->order->to);
         r = check_sets(mover, part, under_way, groups);
         if (r >= 0)
                 r = check_refusal(mover, guest);
@@ -223,14 +212,6 @@ static const struct mover_part *part_of(const struct group *group, const char *u
         return NULL;
 }
 
-static uint64_t promised_kib(const struct hn_placement *placement, unsigned node, uint64_t page_kib)
-{
-        for (size_t i = 0; i < placement->n_promises; i++)
-                if (placement->promises[i].node == node && placement->promises[i].page_kib == page_kib)
-                        return placement->promises[i].memory_kib;
-        return 0;
-}
-
 /* Those of the group count with where they are going to. */
 static uint64_t sum_kib(const struct group *group, struct hn_entry *const *entries, size_t n,
                         const struct hn_promise *promise)
@@ -239,9 +220,11 @@ static uint64_t sum_kib(const struct group *group, struct hn_entry *const *entri
 
         for (size_t i = 0; i < n; i++)
                 if (!part_of(group, entries[i]->placement->uuid))
-                        kib = hn_add(kib, promised_kib(entries[i]->placement, promise->node, promise->page_kib));
+                        kib = hn_add(kib, hn_placement_memory_kib(entries[i]->placement, promise->node,
+                                                                  promise->page_kib));
         for (size_t i = 0; i < group->n; i++)
-                kib = hn_add(kib, promised_kib(group->parts[i].order->to, promise->node, promise->page_kib));
+                kib = hn_add(kib, hn_placement_memory_kib(group->parts[i].order->to, promise->node,
+                                                          promise->page_kib));
         return kib;
 }
 
@@ -260,7 +243,7 @@ static int check_room(const struct group *group, struct hn_ledger *ledger)
                         const struct hn_promise *promise = &to->promises[p];
                         int at = hn_host_at(host, promise->node);
 
-                        if (promise->memory_kib <= promised_kib(from, promise->node, promise->page_kib))
+                        if (promise->memory_kib <= hn_placement_memory_kib(from, promise->node, promise->page_kib))
                                 continue;
                         if (at < 0 || sum_kib(group, entries, n, promise) >
                                               hn_usable_kib(&group->policy, &host->nodes[at], promise->page_kib))

@@ -32,17 +32,6 @@ static int open_entry(const struct hn_mover *mover, const struct hn_guest *guest
         return 0;
 }
 
-static int replace(struct hn_placement **placement, const struct hn_placement *by)
-{
-        struct hn_placement *copy = hn_placement_copy(by);
-
-        if (!copy)
-                return -ENOMEM;
-        hn_placement_free(*placement);
-        *placement = copy;
-        return 0;
-}
-
 /* Writes it, and has the guest looked at by what it says now. */
 static int put(struct hn_mover *mover, struct hn_guest *guest, struct hn_ledger *ledger, struct hn_entry **entry)
 {
@@ -207,7 +196,7 @@ void hn_job_end(struct hn_mover *mover, struct hn_job *job, struct hn_guest *gue
         int r = open_entry(mover, guest, &ledger, &entry);
 
         if (r >= 0)
-                r = replace(&entry->placement, entry->moving->to);
+                r = hn_placement_replace(&entry->placement, entry->moving->to);
         if (r >= 0) {
                 back = entry->moving->back;
                 result = back ? say_back(entry->moving, note) : say_delivered(job, entry->moving->to, note);

@@ -122,14 +122,6 @@ static void seats_of_promises(const struct hn_field *field, struct hn_stand *sta
         }
 }
 
-static uint64_t promised_kib(const struct hn_placement *placement, unsigned node, uint64_t page_kib)
-{
-        for (size_t i = 0; i < placement->n_promises; i++)
-                if (placement->promises[i].node == node && placement->promises[i].page_kib == page_kib)
-                        return placement->promises[i].memory_kib;
-        return 0;
-}
-
 /* A cell's part of what was promised on its node, and of the ordinary memory there that is nobody's part. */
 static struct hn_seat seat_of_cell(const struct hn_field *field, const struct hn_stand *stand, size_t cell)
 {
@@ -150,10 +142,10 @@ static struct hn_seat seat_of_cell(const struct hn_field *field, const struct hn
                 first &= i >= cell;
         }
         if (sum)
-                seat.memory_kib = (uint64_t) ((double) promised_kib(placement, node, page_kib)
+                seat.memory_kib = (uint64_t) ((double) hn_placement_memory_kib(placement, node, page_kib)
                                               * ((double) own / (double) sum));
         if (first && !ordinary)
-                seat.overhead_kib = promised_kib(placement, node, 0);
+                seat.overhead_kib = hn_placement_memory_kib(placement, node, 0);
         return seat;
 }
 

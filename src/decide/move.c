@@ -20,25 +20,17 @@ const char *hn_move_refusal(const struct hn_host *host, const struct hn_request 
 
 /* ---- meanwhile */
 
-static struct hn_promise *promise_of(struct hn_placement *placement, const struct hn_promise *promise)
-{
-        for (size_t i = 0; i < placement->n_promises; i++)
-                if (placement->promises[i].node == promise->node &&
-                    placement->promises[i].page_kib == promise->page_kib)
-                        return &placement->promises[i];
-        return NULL;
-}
-
 /* vCPUs leave at once. */
 static int promise_memory(struct hn_placement *placement, const struct hn_placement *from)
 {
         int r = 0;
 
         for (size_t i = 0; r >= 0 && i < from->n_promises; i++) {
-                struct hn_promise promise = from->promises[i], *own = promise_of(placement, &promise);
+                struct hn_promise promise = from->promises[i];
 
                 promise.vcpus_milli = 0;
-                promise.memory_kib = hn_subtract(promise.memory_kib, own ? own->memory_kib : 0);
+                promise.memory_kib = hn_subtract(promise.memory_kib,
+                                                 hn_placement_memory_kib(placement, promise.node, promise.page_kib));
                 if (promise.memory_kib)
                         r = hn_placement_promise(placement, &promise);
         }

@@ -104,6 +104,17 @@ struct hn_placement *hn_placement_copy(const struct hn_placement *placement)
         return HN_TAKE(copy);
 }
 
+int hn_placement_replace(struct hn_placement **placement, const struct hn_placement *by)
+{
+        struct hn_placement *copy = hn_placement_copy(by);
+
+        if (!copy)
+                return -ENOMEM;
+        hn_placement_free(*placement);
+        *placement = copy;
+        return 0;
+}
+
 static struct hn_promise *find_promise(const struct hn_placement *placement, unsigned node, uint64_t page_kib)
 {
         for (size_t i = 0; i < placement->n_promises; i++)
@@ -149,6 +160,13 @@ void hn_placement_withdraw(struct hn_placement *placement, const struct hn_promi
                 return;
         p->memory_kib -= promise->memory_kib < p->memory_kib ? promise->memory_kib : p->memory_kib;
         p->vcpus_milli -= promise->vcpus_milli < p->vcpus_milli ? promise->vcpus_milli : p->vcpus_milli;
+}
+
+uint64_t hn_placement_memory_kib(const struct hn_placement *placement, unsigned node, uint64_t page_kib)
+{
+        const struct hn_promise *promise = find_promise(placement, node, page_kib);
+
+        return promise ? promise->memory_kib : 0;
 }
 
 uint64_t hn_placement_milli(const struct hn_placement *placement, unsigned node)

@@ -48,6 +48,10 @@ struct hn_placement {
 /* An empty placement with its sets allocated, or NULL. */
 struct hn_placement *hn_placement_new(void);
 struct hn_placement *hn_placement_copy(const struct hn_placement *placement);
+
+/* Puts a copy of `by` in place of *placement.  -ENOMEM: it is as it was. */
+int hn_placement_replace(struct hn_placement **placement, const struct hn_placement *by);
+
 void hn_placement_free(struct hn_placement *placement);
 HN_DEFINE_CLEANUP(struct hn_placement *, hn_placement_free, hn_cleanup_placement)
 #define HN_PLACEMENT HN_CLEANUP(hn_cleanup_placement)
@@ -61,6 +65,9 @@ int hn_placement_promise_once(struct hn_placement *placement, const struct hn_pr
 
 /* Takes a promise back, as far as so much was promised. */
 void hn_placement_withdraw(struct hn_placement *placement, const struct hn_promise *promise);
+
+/* Memory that it was promised on a node in pages of that size (0: ordinary ones). */
+uint64_t hn_placement_memory_kib(const struct hn_placement *placement, unsigned node, uint64_t page_kib);
 
 /* vCPUs × 1000 that it was promised on a node.  0 on a node of its home: it only has memory there. */
 uint64_t hn_placement_milli(const struct hn_placement *placement, unsigned node);

@@ -159,14 +159,6 @@ static void look(struct hn_scene *scene)
         }
 }
 
-static uint64_t promised_kib(const struct hn_placement *placement, unsigned node)
-{
-        for (size_t i = 0; i < placement->n_promises; i++)
-                if (placement->promises[i].node == node && !placement->promises[i].page_kib)
-                        return placement->promises[i].memory_kib;
-        return 0;
-}
-
 /* Does the placement leave less than the headroom on one of its nodes?  With more, memory does not count in the
  * score, and the choice stays what it is. */
 static bool tight(const struct hn_scene *scene, const struct hn_situation *situation,
@@ -174,14 +166,15 @@ static bool tight(const struct hn_scene *scene, const struct hn_situation *situa
 {
         for (size_t at = 0; at < scene->host->n_nodes; at++) {
                 const struct hn_node *node = &scene->host->nodes[at];
-                uint64_t need_kib = promised_kib(placement, node->os);
+                uint64_t need_kib = hn_placement_memory_kib(placement, node->os, 0);
 
                 if (!need_kib)
                         continue;
                 need_kib = hn_add(need_kib, node->memory_kib / 100 * scene->policy.headroom_percent);
                 for (size_t i = 0; i < situation->n_placements; i++)
                         if (!request->uuid[0] || strcmp(situation->placements[i]->uuid, request->uuid) != 0)
-                                need_kib = hn_add(need_kib, promised_kib(situation->placements[i], node->os));
+                                need_kib = hn_add(need_kib,
+                                                  hn_placement_memory_kib(situation->placements[i], node->os, 0));
                 if (need_kib > node->free_kib)
                         return true;
         }

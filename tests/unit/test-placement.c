@@ -48,6 +48,30 @@ static void reads_and_writes_the_same(void **state)
         assert_set(again->memory_nodes, "0,8");
 }
 
+static void knows_what_was_promised_where(void **state)
+{
+        HN_PLACEMENT struct hn_placement *placement = read_placement(sample);
+        (void) state;
+
+        assert_int_equal(hn_placement_memory_kib(placement, 0, 0), 1069056);
+        assert_int_equal(hn_placement_memory_kib(placement, 0, 2048), 0);
+        assert_int_equal(hn_placement_memory_kib(placement, 8, 0), 0);
+        assert_int_equal(hn_placement_memory_kib(placement, 8, 2048), 1048576);
+        assert_int_equal(hn_placement_memory_kib(placement, 3, 0), 0);
+}
+
+static void is_replaced_by_a_copy(void **state)
+{
+        HN_PLACEMENT struct hn_placement *placement = hn_placement_new(), *by = read_placement(sample);
+        (void) state;
+
+        assert_int_equal(hn_placement_replace(&placement, by), 0);
+        assert_ptr_not_equal(placement, by);
+        assert_string_equal(placement->name, by->name);
+        assert_set(placement->home, "0,8");
+        assert_int_equal(hn_placement_memory_kib(placement, 8, 2048), 1048576);
+}
+
 static void knows_the_cpus_of_each_vcpu(void **state)
 {
         HN_PLACEMENT struct hn_placement *placement = read_placement(sample);
@@ -167,6 +191,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(reads_and_writes_the_same),
+                cmocka_unit_test(knows_what_was_promised_where),
+                cmocka_unit_test(is_replaced_by_a_copy),
                 cmocka_unit_test(knows_the_cpus_of_each_vcpu),
                 cmocka_unit_test(adds_promises_up_by_node_and_page_size),
                 cmocka_unit_test(promises_end_at_the_limits),
