@@ -63,16 +63,6 @@ static int decide_where_it_is(struct hn_scene *scene, struct hn_request *request
         return r;
 }
 
-static void credit_own(struct hn_scene *scene, const struct hn_resident *resident)
-{
-        for (size_t at = 0; at < scene->host->n_nodes; at++) {
-                struct hn_node *node = &scene->host->nodes[at];
-                uint64_t free_kib = hn_add(node->free_kib, hn_resident_kib(resident, node->os));
-
-                node->free_kib = free_kib < node->memory_kib ? free_kib : node->memory_kib;
-        }
-}
-
 /* What it was promised, if it is on record as it runs: huge pages are taken as a guest starts. */
 static int credit_promised(struct hn_scene *scene, const struct hn_adoption *adoption, struct hn_ledger *ledger,
                            uint64_t page_kib)
@@ -145,7 +135,7 @@ int hn_adopt_scene(const struct hn_adoption *adoption, struct hn_ledger *ledger,
         if (r < 0)
                 return r;
         r = wish_for_what_is_left(scene->host, adoption->request);
-        credit_own(scene, resident);
+        hn_scene_credit_resident(scene, resident);
         if (r >= 0 && source.with_pools)
                 r = credit_own_pages(scene, adoption, ledger);
         if (r >= 0)

@@ -64,24 +64,10 @@ static int check_wishes(const struct hn_request *request, hwloc_const_bitmap_t n
 
 /* ---- the placement */
 
-/* What it holds itself is to be had where it is. */
-static void credit(const struct hn_keeper *keeper, const struct hn_guest *guest, struct hn_scene *scene)
-{
-        HN_RESIDENT struct hn_resident resident = { 0 };
-
-        if (scene->credited || hn_resident_read(keeper->root, guest->cgroup->scope, &resident) < 0)
-                return;
-        for (size_t at = 0; at < scene->host->n_nodes; at++) {
-                struct hn_node *node = &scene->host->nodes[at];
-                uint64_t free_kib = hn_add(node->free_kib, hn_resident_kib(&resident, node->os));
-
-                node->free_kib = free_kib < node->memory_kib ? free_kib : node->memory_kib;
-        }
-}
-
 static int gather_scene(const struct hn_keeper *keeper, const struct hn_guest *guest, struct hn_scene **ret)
 {
         const struct hn_scene_source source = { .with_pools = hn_request_wants_huge_pages(guest->request) };
+        HN_RESIDENT struct hn_resident resident = { 0 };
         HN_LEDGER struct hn_ledger *ledger = NULL;
         HN_SCENE struct hn_scene *scene = NULL;
         HN_FREE char *fault = NULL;
@@ -93,7 +79,9 @@ static int gather_scene(const struct hn_keeper *keeper, const struct hn_guest *g
                 r = hn_scene_add_ledger(scene, keeper->root, ledger, guest->uuid);
         if (r < 0)
                 return r;
-        credit(keeper, guest, scene);
+        /* What it holds itself is to be had where it is. */
+        if (hn_resident_read(keeper->root, guest->cgroup->scope, &resident) >= 0)
+                hn_scene_credit_resident(scene, &resident);
         *ret = HN_TAKE(scene);
         return 0;
 }

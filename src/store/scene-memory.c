@@ -82,6 +82,15 @@ int hn_scene_credit(struct hn_scene *scene, const struct hn_root *root)
         return 0;
 }
 
+void hn_scene_credit_resident(struct hn_scene *scene, const struct hn_resident *resident)
+{
+        for (size_t at = 0; at < scene->host->n_nodes; at++) {
+                struct hn_node *node = &scene->host->nodes[at];
+
+                hn_node_set_free(node, node->free_kib, hn_resident_kib(resident, node->os));
+        }
+}
+
 /* ---- looking at the guests */
 
 static struct hn_credit *wanted_credit(struct hn_scene *scene, const struct hn_promise *promise)

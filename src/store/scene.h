@@ -8,6 +8,8 @@
 #include "decide/decide.h"
 #include "store/ledger.h"
 
+struct hn_resident;
+
 struct hn_credit; /* what is counted to a node for guests that run there (scene-memory.c) */
 
 struct hn_scene {
@@ -55,6 +57,9 @@ int hn_scene_add_ledger(struct hn_scene *scene, const struct hn_root *root, stru
  * by that no single node holds the domain, it is looked up all the same.  -ENOMEM. */
 int hn_scene_decide(struct hn_scene *scene, const struct hn_situation *situation, const struct hn_request *request,
                     struct hn_decision **ret);
+
+/* Counts the memory of a guest that runs as free, for it is to be had where it is. */
+void hn_scene_credit_resident(struct hn_scene *scene, const struct hn_resident *resident);
 
 /* Appends one more placement (plan: each domain reserves before the next).  Not owned. */
 int hn_scene_append(struct hn_scene *scene, const struct hn_placement *placement);
