@@ -10,10 +10,10 @@
 #include "act/journal.h"
 #include "daemon/connection.h"
 #include "daemon/mover-internal.h"
+#include "daemon/orders.h"
 #include "model/clock.h"
 #include "model/text.h"
 
-#define FOLDER "/run/homenode/moves"
 #define TURN_MS 200u
 
 const char *hn_move_stage_name(enum hn_move_stage stage)
@@ -42,11 +42,11 @@ HN_DEFINE_CLEANUP(struct hn_job *, job_free, cleanup_job)
 /* Two movers would pull at the same guests: the lock ends with the process. */
 static int take_lock(const struct hn_root *root)
 {
-        int r = hn_root_mkdir(root, 0700, FOLDER);
+        int r = hn_root_mkdir(root, 0700, HN_ORDERS_FOLDER);
 
         if (r < 0)
                 return r;
-        HN_CLOSE int fd = hn_root_open_regular(root, O_RDWR | O_CREAT | O_NOFOLLOW, 0600, FOLDER "/.lock");
+        HN_CLOSE int fd = hn_root_open_regular(root, O_RDWR | O_CREAT | O_NOFOLLOW, 0600, HN_ORDERS_LOCK);
         if (fd < 0)
                 return fd;
         if (flock(fd, LOCK_EX | LOCK_NB) < 0)

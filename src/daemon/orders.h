@@ -18,6 +18,7 @@
 #include "daemon/mover.h"
 
 #define HN_ORDERS_FOLDER "/run/homenode/moves"
+#define HN_ORDERS_LOCK HN_ORDERS_FOLDER "/.lock"
 #define HN_ORDER_LIMIT 4096u /* bytes of one file */
 #define HN_ORDERS_ANSWER HN_ORDERS_FOLDER "/%s.%" PRIu64 ".answer" /* UUID, asked_us */
 
