@@ -85,7 +85,7 @@ static int find(struct asking *asking)
 /* Somebody who moves guests holds this lock. */
 static bool daemon_runs(const struct hn_root *root)
 {
-        HN_CLOSE int fd = hn_root_open_regular(root, O_RDWR | O_NOFOLLOW, 0, HN_ORDERS_FOLDER "/.lock");
+        HN_CLOSE int fd = hn_root_open_regular(root, O_RDWR | O_NOFOLLOW, 0, HN_ORDERS_LOCK);
 
         return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }
@@ -95,30 +95,22 @@ static bool daemon_runs(const struct hn_root *root)
 static int put_down(const struct asking *asking, const char *suffix, hwloc_const_bitmap_t nodes)
 {
         HN_JSON struct json_object *json = json_object_new_object();
-        const char *text;
         int r = json ? hn_json_add(json, "asked_us", json_object_new_uint64(asking->asked_us)) : -ENOMEM;
 
         if (r >= 0 && nodes)
                 r = hn_json_add(json, "nodes", hn_json_new_set(nodes));
-        if (r < 0)
-                return r;
-        text = json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN);
-        return text ? hn_root_replace(&asking->root, text, strlen(text), 0600, HN_ORDERS_FOLDER "/%s%s", asking->uuid,
-                                      suffix)
-                    : -ENOMEM;
+        return r < 0 ? r : hn_json_replace(&asking->root, json, HN_ORDERS_FOLDER "/%s%s", asking->uuid, suffix);
 }
 
 /* What the daemon has to say to this order by now.  -EAGAIN: nothing. */
 static int read_answer(struct asking *asking)
 {
         HN_JSON struct json_object *json = NULL;
-        HN_FREE char *text = NULL;
         const char *state = NULL;
-        size_t length = 0;
 
-        if (hn_root_read(&asking->root, HN_ORDER_LIMIT, &text, &length, HN_ORDERS_ANSWER, asking->uuid,
+        if (hn_json_read(&asking->root, HN_ORDER_LIMIT, DEPTH, &json, HN_ORDERS_ANSWER, asking->uuid,
                          asking->asked_us) < 0 ||
-            hn_json_parse(text, length, DEPTH, &json) < 0 || hn_json_get_string(json, "state", &state) < 0)
+            hn_json_get_string(json, "state", &state) < 0)
                 return -EAGAIN;
         json_object_put(asking->answer);
         asking->answer = HN_TAKE(json);

@@ -57,13 +57,9 @@ static int answer_to_json(const struct answer *answer, struct json_object *json)
 static void answer(const struct hn_orders *orders, const char *uuid, uint64_t asked_us, const struct answer *answer)
 {
         HN_JSON struct json_object *json = json_object_new_object();
-        const char *text;
 
-        if (!json || answer_to_json(answer, json) < 0)
-                return;
-        text = json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN);
-        if (text)
-                (void) hn_root_replace(orders->keeper->root, text, strlen(text), 0600, HN_ORDERS_ANSWER, uuid, asked_us);
+        if (json && answer_to_json(answer, json) >= 0)
+                (void) hn_json_replace(orders->keeper->root, json, HN_ORDERS_ANSWER, uuid, asked_us);
 }
 
 /* ---- those that are followed */
@@ -194,18 +190,14 @@ static void take_file(struct hn_orders *orders, const char *name)
         const struct hn_root *root = orders->keeper->root;
         char uuid[HN_UUID_LENGTH + 1] = "";
         HN_JSON struct json_object *json = NULL;
-        HN_FREE char *text = NULL;
         uint64_t asked_us = 0, now_us = hn_boottime_us();
-        size_t length = 0;
         bool cancels = false;
         int r;
 
         if (!is_order(name, uuid, &cancels))
                 return;
-        r = hn_root_read(root, HN_ORDER_LIMIT, &text, &length, HN_ORDERS_FOLDER "/%s", name);
+        r = hn_json_read(root, HN_ORDER_LIMIT, DEPTH, &json, HN_ORDERS_FOLDER "/%s", name);
         (void) hn_root_remove(root, HN_ORDERS_FOLDER "/%s", name);
-        if (r >= 0)
-                r = hn_json_parse(text, length, DEPTH, &json);
         if (r >= 0)
                 r = hn_json_get_u64(json, "asked_us", INT64_MAX, &asked_us);
         if (r < 0 || asked_us > now_us || now_us - asked_us > FRESH_US)

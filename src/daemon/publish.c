@@ -132,10 +132,9 @@ static bool guests_differ(const struct hn_publisher *publisher, const struct hn_
 
 static int write_state(const struct hn_publisher *publisher, struct json_object *state, const char *path)
 {
-        const char *text = json_object_to_json_string_ext(state, JSON_C_TO_STRING_PLAIN);
-        int r = text ? hn_root_mkdir(publisher->root, 0700, "/run/homenode") : -ENOMEM;
+        int r = hn_root_mkdir(publisher->root, 0700, "/run/homenode");
 
-        return r < 0 ? r : hn_root_replace(publisher->root, text, strlen(text), 0600, "%s", path);
+        return r < 0 ? r : hn_json_replace(publisher->root, state, "%s", path);
 }
 
 static int write_nodes(const struct hn_publisher *publisher, const struct hn_reading *reading, const char *boot_id)

@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "model/text.h"
+
 HN_DEFINE_CLEANUP(struct json_tokener *, json_tokener_free, cleanup_tokener)
 
 static bool is_ascii(const char *text, size_t length)
@@ -46,6 +48,32 @@ int hn_json_parse(const char *text, size_t length, int depth, struct json_object
                 return -EBADMSG;
         *ret = HN_TAKE(object);
         return 0;
+}
+
+int hn_json_read(const struct hn_root *root, size_t limit, int depth, struct json_object **ret, const char *path, ...)
+{
+        HN_FREE char *name = NULL, *text = NULL;
+        size_t length = 0;
+        va_list arguments;
+        int r;
+
+        va_start(arguments, path);
+        name = hn_text_vprint(path, arguments);
+        va_end(arguments);
+        r = name ? hn_root_read(root, limit, &text, &length, "%s", name) : -ENOMEM;
+        return r < 0 ? r : hn_json_parse(text, length, depth, ret);
+}
+
+int hn_json_replace(const struct hn_root *root, struct json_object *json, const char *path, ...)
+{
+        const char *text = json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN);
+        HN_FREE char *name = NULL;
+        va_list arguments;
+
+        va_start(arguments, path);
+        name = hn_text_vprint(path, arguments);
+        va_end(arguments);
+        return text && name ? hn_root_replace(root, text, strlen(text), 0600, "%s", name) : -ENOMEM;
 }
 
 static int get(struct json_object *object, const char *name, enum json_type type, struct json_object **ret)

@@ -7,12 +7,20 @@
 #include <json-c/json.h>
 
 #include "model/idset.h"
+#include "model/root.h"
 
 HN_DEFINE_CLEANUP(struct json_object *, (void) json_object_put, hn_cleanup_json)
 #define HN_JSON HN_CLEANUP(hn_cleanup_json)
 
 /* Parses a whole text of at most `depth` levels; nothing but white space may follow.  -EBADMSG, -ENOMEM. */
 int hn_json_parse(const char *text, size_t length, int depth, struct json_object **ret);
+
+/* The same of a file of at most `limit` bytes; errors as hn_root_read, too. */
+int hn_json_read(const struct hn_root *root, size_t limit, int depth, struct json_object **ret, const char *path, ...)
+        HN_PRINTF(5, 6);
+
+/* Puts a file that only root may read into place, without white space (hn_root_replace).  -ENOMEM and its errors. */
+int hn_json_replace(const struct hn_root *root, struct json_object *json, const char *path, ...) HN_PRINTF(3, 4);
 
 /* Members of an object.  -ENOENT: absent; -EBADMSG: of another type or out of range. */
 int hn_json_get_u64(struct json_object *object, const char *name, uint64_t limit, uint64_t *ret);

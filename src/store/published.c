@@ -49,12 +49,8 @@ static bool counts(const struct hn_root *root, struct json_object *state)
 int hn_published_read(const struct hn_root *root, struct json_object **ret)
 {
         HN_JSON struct json_object *state = NULL;
-        HN_FREE char *text = NULL;
-        size_t length = 0;
-        int r = hn_root_read(root, STATE_LIMIT, &text, &length, HN_PUBLISHED_PATH);
+        int r = hn_json_read(root, STATE_LIMIT, STATE_DEPTH, &state, HN_PUBLISHED_PATH);
 
-        if (r >= 0)
-                r = hn_json_parse(text, length, STATE_DEPTH, &state);
         if (r < 0)
                 return r;
         if (!counts(root, state))

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "model/json.h"
+#include "unit/support/tree.h"
 
 static int parse(const char *text, struct json_object **ret)
 {
@@ -61,12 +62,34 @@ static void a_nul_after_the_text_is_no_white_space(void **state)
         assert_null(json);
 }
 
+static void files_are_read_and_replaced(void **state)
+{
+        const struct tree *tree = *state;
+        HN_JSON struct json_object *json = NULL, *again = NULL, *none = NULL;
+        HN_FREE char *text = NULL;
+        size_t length = 0;
+
+        assert_int_equal(parse("{ \"a\": [ 1, 2 ] }", &json), 0);
+        assert_int_equal(hn_root_mkdir(&tree->root, 0700, "/run"), 0);
+        assert_int_equal(hn_json_replace(&tree->root, json, "/run/%s", "a.json"), 0);
+        assert_int_equal(hn_root_read(&tree->root, 64, &text, &length, "/run/a.json"), 0);
+        assert_string_equal(text, "{\"a\":[1,2]}");
+        assert_int_equal(hn_json_read(&tree->root, 64, 4, &again, "/run/%s", "a.json"), 0);
+        assert_true(json_object_equal(json, again));
+
+        assert_int_equal(hn_json_read(&tree->root, 4, 4, &none, "/run/a.json"), -EFBIG);
+        assert_int_equal(hn_json_read(&tree->root, 64, 1, &none, "/run/a.json"), -EBADMSG);
+        assert_int_equal(hn_json_read(&tree->root, 64, 4, &none, "/run/b.json"), -ENOENT);
+        assert_null(none);
+}
+
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(texts_beyond_ascii_come_back_byte_by_byte),
                 cmocka_unit_test(what_is_no_json_text_is_refused),
                 cmocka_unit_test(a_nul_after_the_text_is_no_white_space),
+                cmocka_unit_test_setup_teardown(files_are_read_and_replaced, tree_setup, tree_teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
