@@ -47,7 +47,7 @@ struct hn_pages {
         struct hn_pages_memory *memory; /* n_cells + 1 */
         hwloc_bitmap_t *targets;        /* n_cells + 1; NULL: none */
         struct hn_range *ranges;        /* ascending */
-        size_t n_ranges, room;
+        size_t n_ranges;
         uint64_t huge;                  /* bytes of a transparent huge page; 0: there are none */
         bool pinned;
 

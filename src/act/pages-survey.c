@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "act/pages-internal.h"
+#include "model/array.h"
 #include "model/process.h"
 
 #define KIB UINT64_C(1024)
@@ -94,16 +95,11 @@ static int add_range(struct hn_pages *pages, struct hn_mapping *mapping)
         }
         if (pages->n_ranges == RANGES_LIMIT)
                 return 0;
-        if (pages->n_ranges == pages->room) {
-                size_t room = pages->room ? pages->room * 2 : 64;
-                struct hn_range *more = reallocarray(pages->ranges, room, sizeof *more);
-
-                if (!more)
-                        return -ENOMEM;
-                pages->ranges = more;
-                pages->room = room;
-        }
-        range = &pages->ranges[pages->n_ranges];
+        range = hn_array_grow(pages->ranges, pages->n_ranges, sizeof *range);
+        if (!range)
+                return -ENOMEM;
+        pages->ranges = range;
+        range += pages->n_ranges;
         *range = (struct hn_range) {
                 .start = mapping->start,
                 .end = mapping->end,

@@ -5,6 +5,7 @@
 
 #include "command/records.h"
 #include "command/undo.h"
+#include "model/array.h"
 #include "model/uuid.h"
 
 void hn_undo_domains_clear(struct hn_undo_domains *domains)
@@ -29,19 +30,14 @@ static struct hn_undo_domain *find_uuid(const struct hn_undo_domains *domains, c
 /* Once; what was added first is right. */
 static int add(struct hn_undo_domains *domains, const char *uuid, const char *name, long id)
 {
-        struct hn_undo_domain domain = { .id = id };
+        struct hn_undo_domain domain = { .id = id }, *all;
 
         if (hn_uuid_canonical(uuid, domain.uuid) < 0 || find_uuid(domains, domain.uuid))
                 return 0;
-        if (domains->n == domains->room) {
-                size_t room = domains->room ? 2 * domains->room : 16;
-                struct hn_undo_domain *more = reallocarray(domains->all, room, sizeof *more);
-
-                if (!more)
-                        return -ENOMEM;
-                domains->all = more;
-                domains->room = room;
-        }
+        all = hn_array_grow(domains->all, domains->n, sizeof *all);
+        if (!all)
+                return -ENOMEM;
+        domains->all = all;
         domain.name = strdup(name ? name : domain.uuid);
         if (!domain.name)
                 return -ENOMEM;

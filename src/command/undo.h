@@ -43,7 +43,7 @@ struct hn_undo_domain {
 
 struct hn_undo_domains {
         struct hn_undo_domain *all;
-        size_t n, room;
+        size_t n;
 };
 void hn_undo_domains_clear(struct hn_undo_domains *domains);
 #define HN_UNDO_DOMAINS HN_CLEANUP(hn_undo_domains_clear)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "model/array.h"
+
 static void clear(struct hn_guest *guest)
 {
         hn_entry_free(guest->entry);
@@ -27,7 +29,7 @@ struct hn_guest *hn_guests_find(const struct hn_guests *guests, const char *uuid
 
 struct hn_guest *hn_guests_obtain(struct hn_guests *guests, const char *uuid, int pid, uint64_t start_ticks)
 {
-        struct hn_guest *guest = hn_guests_find(guests, uuid);
+        struct hn_guest *guest = hn_guests_find(guests, uuid), **list;
 
         if (guest && guest->pid == pid && guest->start_ticks == start_ticks)
                 return guest;
@@ -39,15 +41,10 @@ struct hn_guest *hn_guests_obtain(struct hn_guests *guests, const char *uuid, in
                 begin(guest, own, pid, start_ticks);
                 return guest;
         }
-        if (guests->n == guests->room) {
-                size_t room = guests->room ? 2 * guests->room : 16;
-                struct hn_guest **more = reallocarray(guests->list, room, sizeof *more);
-
-                if (!more)
-                        return NULL;
-                guests->list = more;
-                guests->room = room;
-        }
+        list = hn_array_grow(guests->list, guests->n, sizeof(struct hn_guest *));
+        if (!list)
+                return NULL;
+        guests->list = list;
         guest = calloc(1, sizeof *guest);
         if (!guest)
                 return NULL;

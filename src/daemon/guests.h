@@ -27,7 +27,7 @@ struct hn_guest {
 
 struct hn_guests {
         struct hn_guest **list;
-        size_t n, room;
+        size_t n;
 };
 
 struct hn_guest *hn_guests_find(const struct hn_guests *guests, const char *uuid);

@@ -36,7 +36,7 @@ struct hn_mover {
         int lock_fd, event;
         const struct hn_pages_door *door;
         struct hn_job **jobs;         /* in the order in which they were begun */
-        size_t n, room;
+        size_t n;
         unsigned groups;              /* so many have been begun */
         uint64_t kib_per_second, limit;
         char *refusal;

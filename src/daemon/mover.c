@@ -11,6 +11,7 @@
 #include "daemon/connection.h"
 #include "daemon/mover-internal.h"
 #include "daemon/orders.h"
+#include "model/array.h"
 #include "model/clock.h"
 #include "model/text.h"
 
@@ -184,18 +185,11 @@ int hn_mover_add(struct hn_mover *mover, const struct hn_guest *guest, unsigned 
 {
         const struct hn_moving *moving = guest->entry->moving;
         CLEANUP_JOB struct hn_job *job = calloc(1, sizeof *job);
+        struct hn_job **jobs = job ? hn_array_grow(mover->jobs, mover->n, sizeof(struct hn_job *)) : NULL;
 
-        if (mover->n == mover->room) {
-                size_t room = 2 * mover->room + 4;
-                struct hn_job **more = reallocarray(mover->jobs, room, sizeof *more);
-
-                if (!more)
-                        return -ENOMEM;
-                mover->jobs = more;
-                mover->room = room;
-        }
-        if (!job)
+        if (!jobs)
                 return -ENOMEM;
+        mover->jobs = jobs;
         memcpy(job->uuid, guest->uuid, sizeof job->uuid);
         job->name = strdup(guest->entry->placement->name);
         job->target = hwloc_bitmap_dup(moving->back ? moving->from->home : moving->to->home);

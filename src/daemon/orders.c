@@ -7,6 +7,7 @@
 
 #include "daemon/destination.h"
 #include "daemon/keeper-internal.h"
+#include "model/array.h"
 #include "model/clock.h"
 #include "model/json.h"
 #include "model/text.h"
@@ -29,7 +30,7 @@ struct hn_orders {
         struct hn_mover *mover;
         int fd;
         struct followed *list;
-        size_t n, room;
+        size_t n;
 };
 
 /* ---- answers */
@@ -67,17 +68,13 @@ static void answer(const struct hn_orders *orders, const char *uuid, uint64_t as
 /* Several may follow one move: who ordered it, and who calls it off. */
 static void follow(struct hn_orders *orders, const char *uuid, uint64_t asked_us)
 {
-        if (orders->n == orders->room) {
-                size_t room = 2 * orders->room + 4;
-                struct followed *more = reallocarray(orders->list, room, sizeof *more);
+        struct followed *list = hn_array_grow(orders->list, orders->n, sizeof *list), *followed;
 
-                if (!more)
-                        return;
-                orders->list = more;
-                orders->room = room;
-        }
-        struct followed *followed = &orders->list[orders->n++];
-        *followed = (struct followed) { .asked_us = asked_us };
+        if (!list)
+                return;
+        orders->list = list;
+        followed = &list[orders->n++];
+        followed->asked_us = asked_us;
         memcpy(followed->uuid, uuid, HN_UUID_LENGTH + 1);
 }
 

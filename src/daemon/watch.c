@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 
+#include "model/array.h"
 #include "model/text.h"
 
 #define WATCHED (IN_MODIFY | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_ONLYDIR)
@@ -19,7 +20,7 @@ struct hn_watch {
         const struct hn_root *root;
         int fd;
         struct folder *folders;
-        size_t n, room;
+        size_t n;
 };
 
 int hn_watch_new(const struct hn_root *root, struct hn_watch **ret)
@@ -73,15 +74,10 @@ static int add(struct hn_watch *watch, const char *uuid, const char *dir)
 
         if (!path)
                 return -ENOMEM;
-        if (watch->n == watch->room) {
-                size_t room = watch->room ? 2 * watch->room : 32;
-                struct folder *more = reallocarray(watch->folders, room, sizeof *more);
-
-                if (!more)
-                        return -ENOMEM;
-                watch->folders = more;
-                watch->room = room;
-        }
+        folder = hn_array_grow(watch->folders, watch->n, sizeof *folder);
+        if (!folder)
+                return -ENOMEM;
+        watch->folders = folder;
         wd = inotify_add_watch(watch->fd, path, WATCHED);
         if (wd < 0)
                 return errno == ENOENT || errno == ENOTDIR ? 0 : -errno; /* gone meanwhile */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "daemon/loop.h"
+#include "model/array.h"
 #include "model/clock.h"
 
 #define HANDLER_LIMIT 8
@@ -23,7 +24,7 @@ struct item {
 struct hn_work {
         struct hn_timer *timer;
         struct item *items; /* in the order they were marked */
-        size_t n, room;
+        size_t n;
         struct {
                 unsigned matters;
                 hn_work_handler *handler;
@@ -165,18 +166,15 @@ int hn_work_subscribe(struct hn_work *work, unsigned matters, hn_work_handler *h
 
 static int obtain(struct hn_work *work, const char *uuid, struct item **ret)
 {
+        struct item *items;
+
         *ret = find(work, uuid);
         if (*ret)
                 return 0;
-        if (work->n == work->room) {
-                size_t room = work->room ? work->room * 2 : 16;
-                struct item *more = reallocarray(work->items, room, sizeof *more);
-
-                if (!more)
-                        return -ENOMEM;
-                work->items = more;
-                work->room = room;
-        }
+        items = hn_array_grow(work->items, work->n, sizeof *items);
+        if (!items)
+                return -ENOMEM;
+        work->items = items;
         *ret = &work->items[work->n++];
         **ret = (struct item) { .due_ms = UINT64_MAX };
         (void) strcpy((*ret)->uuid, uuid);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "model/array.h"
 #include "model/domain.h"
 #include "model/process.h"
 
@@ -133,7 +134,6 @@ static int compare(const void *a, const void *b)
 static int read_list(const struct hn_root *root, const char *threads, struct hn_groups *groups)
 {
         HN_CLOSEDIR DIR *dir = NULL;
-        size_t room = 0;
         int r = hn_root_open_dir(root, &dir, "%s", threads);
 
         if (r < 0)
@@ -141,14 +141,11 @@ static int read_list(const struct hn_root *root, const char *threads, struct hn_
         /* The groups' files by short ways: this is read again and again. */
         const struct hn_root level = { .fd = dirfd(dir), .host = root->host };
         for (struct dirent *entry; (entry = readdir(dir));) {
-                if (groups->n == room) {
-                        struct hn_group *more = reallocarray(groups->list, room ? 2 * room : 8, sizeof *more);
+                struct hn_group *list = hn_array_grow(groups->list, groups->n, sizeof *list);
 
-                        if (!more)
-                                return -ENOMEM;
-                        groups->list = more;
-                        room = room ? 2 * room : 8;
-                }
+                if (!list)
+                        return -ENOMEM;
+                groups->list = list;
                 r = read_group(root, &level, entry->d_name, &groups->list[groups->n]);
                 if (r == -ENOENT)
                         continue;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "decide/fit.h"
+#include "model/array.h"
 
 #define SETTLE_ROUNDS 3 /* vCPUs that may choose find their place in so many rounds, near enough */
 
@@ -114,15 +115,11 @@ static bool take_memory(struct hn_world *world, const struct hn_spot *spot, cons
 
 int hn_world_start(struct hn_world *world, const struct hn_trace_guest *guest, size_t number, struct hn_spot *spot)
 {
-        if (world->n_residents == world->room_residents) {
-                size_t room = world->room_residents ? 2 * world->room_residents : 64;
-                struct hn_resident *more = reallocarray(world->residents, room, sizeof *more);
+        struct hn_resident *residents = hn_array_grow(world->residents, world->n_residents, sizeof *residents);
 
-                if (!more)
-                        return -ENOMEM;
-                world->residents = more;
-                world->room_residents = room;
-        }
+        if (!residents)
+                return -ENOMEM;
+        world->residents = residents;
         if (!is_whole(world, guest, spot) || !take_memory(world, spot, NULL))
                 return -EINVAL;
         world->residents[world->n_residents++] = (struct hn_resident) {

@@ -51,7 +51,7 @@ struct hn_world {
         double now_s, copied_s;
         struct hn_world_node *nodes;  /* by `at` */
         struct hn_resident *residents; /* in no particular order */
-        size_t n_residents, room_residents;
+        size_t n_residents;
         double overloaded_s;  /* node-seconds in which a node carried more than its capacity */
 };
 

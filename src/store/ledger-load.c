@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "model/array.h"
 #include "model/clock.h"
 #include "store/ledger-internal.h"
 #include "store/living.h"
@@ -103,7 +104,7 @@ struct load {
         uint64_t now_us, now_ns;
         struct hn_text text;
         struct hn_stamped *found;
-        size_t n, room;
+        size_t n;
         unsigned n_opened; /* that an index could have saved */
 };
 
@@ -119,15 +120,11 @@ static void clear_load(struct load *load)
 
 static int append(struct load *load, const struct hn_stamped *found)
 {
-        if (load->n == load->room) {
-                size_t room = load->room ? 2 * load->room : 64;
-                struct hn_stamped *more = reallocarray(load->found, room, sizeof *more);
+        struct hn_stamped *all = hn_array_grow(load->found, load->n, sizeof *all);
 
-                if (!more)
-                        return -ENOMEM;
-                load->found = more;
-                load->room = room;
-        }
+        if (!all)
+                return -ENOMEM;
+        load->found = all;
         load->found[load->n++] = *found;
         return 0;
 }
