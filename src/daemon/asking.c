@@ -2,13 +2,12 @@
 #include "daemon/asking.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 
 #include "act/journal.h"
 #include "daemon/connection.h"
+#include "daemon/thread.h"
 #include "model/clock.h"
 #include "store/ledger.h"
 
@@ -175,23 +174,6 @@ static void *run(void *data)
         return NULL;
 }
 
-static int start_thread(struct hn_asking *asking)
-{
-        pthread_attr_t attributes;
-        pthread_t thread;
-        int r = pthread_attr_init(&attributes);
-
-        if (r != 0)
-                return -r;
-        r = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-        if (r == 0)
-                r = pthread_attr_setstacksize(&attributes, STACK);
-        if (r == 0)
-                r = pthread_create(&thread, &attributes, run, asking);
-        (void) pthread_attr_destroy(&attributes);
-        return -r;
-}
-
 /* Under the lock.  Where there is a thread already, it comes to it. */
 static int provide_thread(struct hn_asking *asking)
 {
@@ -200,7 +182,7 @@ static int provide_thread(struct hn_asking *asking)
         if (asking->n_threads == HN_ASKING_THREADS)
                 return 0;
         asking->n_threads++;
-        r = start_thread(asking);
+        r = hn_thread_start(run, asking, STACK, NULL);
         if (r < 0)
                 asking->n_threads--;
         return asking->n_threads ? 0 : r;
@@ -310,17 +292,6 @@ static void on_answered(void *data)
 
 /* ---- for the others */
 
-/* The time of day may be set while somebody waits. */
-static void init_condition(pthread_cond_t *condition)
-{
-        pthread_condattr_t attributes;
-
-        (void) pthread_condattr_init(&attributes);
-        (void) pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-        (void) pthread_cond_init(condition, &attributes);
-        (void) pthread_condattr_destroy(&attributes);
-}
-
 int hn_asking_new(const struct hn_root *root, unsigned slow_ms, struct hn_asking **ret)
 {
         HN_CLEANUP(cleanup_asking) struct hn_asking *asking = calloc(1, sizeof *asking);
@@ -331,7 +302,7 @@ int hn_asking_new(const struct hn_root *root, unsigned slow_ms, struct hn_asking
         asking->root = root;
         asking->slow_ms = slow_ms;
         (void) pthread_mutex_init(&asking->lock, NULL);
-        init_condition(&asking->ended);
+        hn_thread_condition(&asking->ended);
         asking->waiting.end = &asking->waiting.first;
         asking->answered.end = &asking->answered.first;
         asking->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -384,23 +355,9 @@ int hn_asking_ask(struct hn_asking *asking, const struct hn_question *question)
         return 0;
 }
 
-static struct timespec in_ms(unsigned wait_ms)
-{
-        struct timespec until;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += wait_ms / 1000;
-        until.tv_nsec += (long) (wait_ms % 1000) * 1000000;
-        if (until.tv_nsec >= 1000000000) {
-                until.tv_sec++;
-                until.tv_nsec -= 1000000000;
-        }
-        return until;
-}
-
 int hn_asking_wait(struct hn_asking *asking, const struct hn_question *question, unsigned wait_ms)
 {
-        const struct timespec until = in_ms(wait_ms);
+        const struct timespec until = hn_thread_until(wait_ms * UINT64_C(1000));
         struct question *made = NULL;
         bool done = false;
         int r = make(question, &made);
@@ -425,7 +382,7 @@ int hn_asking_wait(struct hn_asking *asking, const struct hn_question *question,
 
 bool hn_asking_close(struct hn_asking *asking)
 {
-        const struct timespec until = in_ms(CLOSE_WAIT_MS);
+        const struct timespec until = hn_thread_until(CLOSE_WAIT_MS * UINT64_C(1000));
         bool ended;
         int r = 0;
 

@@ -2,16 +2,13 @@
 #include "daemon/haul.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <time.h>
 
+#include "daemon/thread.h"
 #include "decide/move.h"
 #include "model/clock.h"
 
 #define STACK_BYTES (256u << 10) /* the usual 8 MiB are only promised, but count where memory may not be overcommitted */
 #define US_PER_S UINT64_C(1000000)
-#define NS_PER_US 1000
 #define ALL_THERE 1000u          /* thousandths */
 
 struct cell {
@@ -72,13 +69,9 @@ static uint64_t rest_us(const struct hn_haul *haul, const struct hn_pages_progre
 static void rest(struct hn_haul *haul, const struct hn_pages_progress *progress)
 {
         struct timespec until;
-        uint64_t us;
 
         (void) pthread_mutex_lock(&haul->lock);
-        (void) clock_gettime(CLOCK_MONOTONIC, &until);
-        us = (uint64_t) until.tv_nsec / NS_PER_US + rest_us(haul, progress);
-        until.tv_sec += (time_t) (us / US_PER_S);
-        until.tv_nsec = (long) (us % US_PER_S) * NS_PER_US;
+        until = hn_thread_until(rest_us(haul, progress));
         while (!haul->cancelled && pthread_cond_timedwait(&haul->called_off, &haul->lock, &until) == 0)
                 continue;
         (void) pthread_mutex_unlock(&haul->lock);
@@ -292,36 +285,6 @@ static int make(const struct hn_haul_order *order, struct hn_haul *haul)
         return r >= 0 && haul->any_bound ? bind_by_order(haul, order->in_force) : r;
 }
 
-static int start_thread(struct hn_haul *haul)
-{
-        pthread_attr_t attributes;
-        sigset_t all, before;
-        int r = pthread_attr_init(&attributes);
-
-        if (r)
-                return -r;
-        (void) pthread_attr_setstacksize(&attributes, STACK_BYTES);
-        /* Signals are the loop's. */
-        (void) sigfillset(&all);
-        (void) pthread_sigmask(SIG_SETMASK, &all, &before);
-        r = pthread_create(&haul->thread, &attributes, run, haul);
-        (void) pthread_sigmask(SIG_SETMASK, &before, NULL);
-        (void) pthread_attr_destroy(&attributes);
-        haul->has_thread = r == 0;
-        return -r;
-}
-
-static void make_lock(struct hn_haul *haul)
-{
-        pthread_condattr_t attributes;
-
-        (void) pthread_mutex_init(&haul->lock, NULL);
-        (void) pthread_condattr_init(&attributes);
-        (void) pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-        (void) pthread_cond_init(&haul->called_off, &attributes);
-        (void) pthread_condattr_destroy(&attributes);
-}
-
 int hn_haul_start(const struct hn_haul_order *order, struct hn_haul **ret)
 {
         struct hn_haul *made = calloc(1, sizeof *made);
@@ -329,13 +292,15 @@ int hn_haul_start(const struct hn_haul_order *order, struct hn_haul **ret)
 
         if (!made)
                 return -ENOMEM;
-        make_lock(made);
+        (void) pthread_mutex_init(&made->lock, NULL);
+        hn_thread_condition(&made->called_off);
         HN_HAUL struct hn_haul *haul = made;
         r = make(order, haul);
         if (r >= 0)
-                r = start_thread(haul);
+                r = hn_thread_start(run, haul, STACK_BYTES, &haul->thread);
         if (r < 0)
                 return r;
+        haul->has_thread = true;
         *ret = HN_TAKE(haul);
         return 0;
 }

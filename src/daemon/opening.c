@@ -3,9 +3,10 @@
 
 #include <errno.h>
 #include <libvirt/virterror.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
+
+#include "daemon/thread.h"
 
 struct hn_opening {
         pthread_mutex_t lock;
@@ -70,21 +71,6 @@ static void *run(void *data)
         return NULL;
 }
 
-static int start_thread(struct hn_opening *opening)
-{
-        pthread_attr_t attributes;
-        pthread_t thread;
-        int r = pthread_attr_init(&attributes);
-
-        if (r != 0)
-                return -r;
-        r = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-        if (r == 0)
-                r = pthread_create(&thread, &attributes, run, opening);
-        (void) pthread_attr_destroy(&attributes);
-        return -r;
-}
-
 int hn_opening_start(hn_open_call *open, void *open_data, const char *uri, hn_loop_call *call, void *data,
                      struct hn_opening **ret)
 {
@@ -103,7 +89,7 @@ int hn_opening_start(hn_open_call *open, void *open_data, const char *uri, hn_lo
         r = hn_readable_new(opening->fd, call, data, &opening->readable);
         if (r < 0)
                 return r;
-        r = start_thread(opening);
+        r = hn_thread_start(run, opening, 0, NULL);
         if (r < 0) {
                 hn_readable_free(opening->readable);
                 return r;
