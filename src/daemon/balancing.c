@@ -10,6 +10,7 @@
 #include "daemon/guard.h"
 #include "daemon/keeper-internal.h"
 #include "daemon/publish.h"
+#include "daemon/tell.h"
 
 #define GROUPS_AT_ONCE 16u       /* guests that get more memory in one go */
 #define FRUITLESS_US 10000000u   /* where nothing was to be had, it is tried again after */
@@ -71,11 +72,7 @@ static uint64_t now(const struct hn_balancing *balancing)
 
 static void tell(const struct hn_balancing *balancing, const struct hn_move *move, const char *before, const char *text)
 {
-        HN_FREE char *nodes = NULL;
-
-        if (hn_idset_format(move->to->home, &nodes) >= 0)
-                hn_journal(balancing->keeper->root, LOG_INFO, HN_DAEMON_IDENTIFIER, move->to->name, nodes, "%s: %s%s",
-                           move->to->name, before, text);
+        hn_tell_guest(balancing->keeper->root, move->to->name, move->to->home, "%s%s", before, text);
 }
 
 static void tell_failure(struct hn_balancing *balancing, int error)

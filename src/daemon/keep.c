@@ -3,14 +3,12 @@
 #include <string.h>
 
 #include "act/actions.h"
-#include "act/journal.h"
 #include "act/scope.h"
 #include "act/unit.h"
-#include "daemon/connection.h"
 #include "daemon/keeper-internal.h"
+#include "daemon/tell.h"
 #include "model/clock.h"
 #include "model/resident.h"
-#include "model/text.h"
 
 #define VERIFY_MS 1000u /* systemd answers before the cgroup says so, and libvirt may still be at a hotplug */
 #define FNV_BEGIN UINT64_C(14695981039346656037)
@@ -20,15 +18,11 @@ HN_PRINTF(3, 4)
 static void tell(const struct hn_keeper *keeper, const struct hn_guest *guest, const char *text, ...)
 {
         const struct hn_placement *placement = guest->entry->placement;
-        HN_FREE char *nodes = NULL, *message = NULL;
         va_list arguments;
 
         va_start(arguments, text);
-        message = hn_text_vprint(text, arguments);
+        hn_vtell_guest(keeper->root, placement->name, placement->home, text, arguments);
         va_end(arguments);
-        if (message && hn_idset_format(placement->home, &nodes) >= 0)
-                hn_journal(keeper->root, LOG_INFO, HN_DAEMON_IDENTIFIER, placement->name, nodes, "%s: %s",
-                           placement->name, message);
 }
 
 /* ---- comparing */

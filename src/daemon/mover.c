@@ -7,13 +7,11 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 
-#include "act/journal.h"
-#include "daemon/connection.h"
 #include "daemon/mover-internal.h"
 #include "daemon/orders.h"
+#include "daemon/tell.h"
 #include "model/array.h"
 #include "model/clock.h"
-#include "model/text.h"
 
 #define TURN_MS 200u
 
@@ -164,15 +162,11 @@ int hn_mover_look(const struct hn_mover *mover, const char *uuid, struct hn_move
 
 void hn_mover_tell(const struct hn_mover *mover, const struct hn_job *job, const char *text, ...)
 {
-        HN_FREE char *message = NULL, *nodes = NULL;
         va_list arguments;
 
         va_start(arguments, text);
-        message = hn_text_vprint(text, arguments);
+        hn_vtell_guest(mover->keeper->root, job->name, job->target, text, arguments);
         va_end(arguments);
-        if (message && hn_idset_format(job->target, &nodes) >= 0)
-                hn_journal(mover->keeper->root, LOG_INFO, HN_DAEMON_IDENTIFIER, job->name, nodes, "%s: %s", job->name,
-                           message);
 }
 
 void hn_job_stage(struct hn_job *job, enum hn_move_stage stage)

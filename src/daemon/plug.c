@@ -6,9 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "act/journal.h"
-#include "daemon/connection.h"
 #include "daemon/keeper-internal.h"
+#include "daemon/tell.h"
 #include "decide/plug.h"
 #include "model/text.h"
 #include "store/config.h"
@@ -25,15 +24,13 @@ static bool has_followed(const struct hn_request *request, const struct hn_place
 
 static void tell(const struct hn_keeper *keeper, const struct hn_placement *placement)
 {
-        HN_FREE char *nodes = NULL;
         uint64_t kib = 0;
         char size[HN_TEXT_SIZE];
 
         for (size_t i = 0; i < placement->n_cells; i++)
                 kib += placement->cells[i].devices_kib;
-        if (hn_idset_format(placement->home, &nodes) >= 0)
-                hn_journal(keeper->root, LOG_INFO, HN_DAEMON_IDENTIFIER, placement->name, nodes,
-                           "%s: memory plugged in comes to %s now", placement->name, hn_text_size(kib, size));
+        hn_tell_guest(keeper->root, placement->name, placement->home, "memory plugged in comes to %s now",
+                      hn_text_size(kib, size));
 }
 
 /* Under the lock, from what the ledger says now.  1: it says something else then. */
