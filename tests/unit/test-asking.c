@@ -13,6 +13,7 @@
 #include "unit/support/entry.h"
 #include "unit/support/test.h"
 #include "unit/support/tree.h"
+#include "unit/support/turns.h"
 
 #define HELD "0a1b2c3d-4e5f-4a6b-8c7d-00000000000" /* and a digit */
 #define HELD_0 HELD "0"
@@ -29,27 +30,14 @@ struct gate {
 
 struct scene {
         struct tree tree;
-        struct hn_loop *loop;
+        struct turns turns;
         struct hn_asking *asking;
-        struct hn_timer *end;
         struct gate gate;
         pthread_t own;
         unsigned answered, freed, slow, wanted;
 };
 
-static struct scene scene;
-
-static void no_signal(void *data, enum hn_signal signal)
-{
-        (void) data;
-        (void) signal;
-}
-
-static void end(void *data)
-{
-        (void) data;
-        hn_loop_stop(scene.loop);
-}
+static struct scene scene = { .gate = { .lock = PTHREAD_MUTEX_INITIALIZER, .opened = PTHREAD_COND_INITIALIZER } };
 
 static int set_up(void **state)
 {
@@ -57,11 +45,7 @@ static int set_up(void **state)
         tree_make(&scene.tree);
         tree_put(&scene.tree, "/proc/sys/kernel/random/boot_id", "11111111-2222-4333-8444-555555555555\n");
         assert_int_equal(hn_root_mkdir(&scene.tree.root, 0700, "/run/homenode"), 0);
-        if (!scene.loop) {
-                assert_int_equal(hn_loop_open(no_signal, NULL, &scene.loop), 0);
-                assert_int_equal(hn_timer_new(end, NULL, &scene.end), 0);
-                scene.gate = (struct gate) { .lock = PTHREAD_MUTEX_INITIALIZER, .opened = PTHREAD_COND_INITIALIZER };
-        }
+        turns_open(&scene.turns);
         scene.own = pthread_self();
         scene.answered = scene.freed = scene.slow = 0;
         scene.wanted = UINT_MAX;
@@ -107,7 +91,7 @@ static void answered(void *data)
         assert_non_null(data);
         assert_true(pthread_equal(pthread_self(), scene.own));
         if (++scene.answered == scene.wanted)
-                hn_loop_stop(scene.loop);
+                hn_loop_stop(scene.turns.loop);
 }
 
 static void on_slow(void *data)
@@ -165,9 +149,7 @@ static unsigned run(unsigned wanted, unsigned wait_ms)
         scene.wanted = wanted;
         if (scene.answered >= wanted)
                 return scene.answered;
-        hn_timer_once(scene.end, wait_ms);
-        assert_int_equal(hn_loop_run(scene.loop), 0);
-        hn_timer_clear(scene.end);
+        turns_run(&scene.turns, wait_ms);
         return scene.answered;
 }
 
@@ -392,7 +374,6 @@ int main(void)
         };
         int r = cmocka_run_group_tests(tests, NULL, NULL);
 
-        hn_timer_free(scene.end);
-        hn_loop_close(scene.loop);
+        turns_close(&scene.turns);
         return r;
 }

@@ -11,6 +11,7 @@
 #include "model/clock.h"
 #include "unit/support/test.h"
 #include "unit/support/tree.h"
+#include "unit/support/turns.h"
 
 #define GUEST "<domain type='kvm'><name>web</name><uuid>0a1b2c3d-4e5f-4a6b-8c7d-00000000000a</uuid>" \
         "<memory unit='GiB'>1</memory><vcpu>1</vcpu><os><type arch='x86_64'>hvm</type></os></domain>"
@@ -25,10 +26,9 @@ struct away {
 
 struct scene {
         struct tree tree;
-        struct hn_loop *loop;
+        struct turns turns;
         struct hn_work *work;
         struct hn_asking *asking;
-        struct hn_timer *end;
         struct away away;
         char text[1024];
         const char *expected; /* NULL: whatever comes */
@@ -58,20 +58,8 @@ static bool note(void *data, const char *uuid, unsigned matters)
         (void) snprintf(scene.text + length, sizeof scene.text - length, "%s:%u ",
                         *uuid ? uuid : "host", matters);
         if (!scene.expected || strcmp(scene.text, scene.expected) == 0)
-                hn_timer_once(scene.end, 20);
+                hn_timer_once(scene.turns.end, 20);
         return false;
-}
-
-static void no_signal(void *data, enum hn_signal signal)
-{
-        (void) data;
-        (void) signal;
-}
-
-static void end(void *data)
-{
-        (void) data;
-        hn_loop_stop(scene.loop);
 }
 
 static int set_up(void **state)
@@ -79,10 +67,7 @@ static int set_up(void **state)
         (void) state;
         tree_make(&scene.tree);
         tree_put(&scene.tree, "/run/homenode/empty", "");
-        if (!scene.loop) {
-                assert_int_equal(hn_loop_open(no_signal, NULL, &scene.loop), 0);
-                assert_int_equal(hn_timer_new(end, NULL, &scene.end), 0);
-        }
+        turns_open(&scene.turns);
         scene.away = (struct away) { 0 };
         *scene.text = '\0';
         assert_int_equal(hn_work_new(&scene.work), 0);
@@ -104,8 +89,7 @@ static int tear_down(void **state)
 static const char *run(unsigned wait_ms)
 {
         *scene.text = '\0';
-        hn_timer_once(scene.end, wait_ms);
-        assert_int_equal(hn_loop_run(scene.loop), 0);
+        turns_run(&scene.turns, wait_ms);
         return scene.text;
 }
 
@@ -220,7 +204,6 @@ int main(void)
         };
         int r = cmocka_run_group_tests(tests, NULL, NULL);
 
-        hn_timer_free(scene.end);
-        hn_loop_close(scene.loop);
+        turns_close(&scene.turns);
         return r;
 }

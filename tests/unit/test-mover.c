@@ -28,6 +28,15 @@ static void follow(struct moved *moved, const char *nodes)
         moved_memory_set(moved, nodes);
 }
 
+/* Its pages are being moved to node 0, and wait. */
+static void hold_in_the_middle(struct moved *moved)
+{
+        assert_int_equal(moved_begin(moved, 0), 0);
+        follow(moved, "0,2\n");
+        moved->holds = 1;
+        moved_until(moved, HN_MOVE_HAULS);
+}
+
 static void goes_cpus_first_then_memory_then_narrow(void **state)
 {
         struct moved *moved = *state;
@@ -84,10 +93,7 @@ static void writes_nothing_while_it_hauls_and_after_it(void **state)
         struct moved *moved = *state;
         struct kept *kept = moved->kept;
 
-        assert_int_equal(moved_begin(moved, 0), 0);
-        follow(moved, "0,2\n");
-        moved->holds = 1;
-        moved_until(moved, HN_MOVE_HAULS);
+        hold_in_the_middle(moved);
         HN_CLOSE int fd = kept_count_writes(kept);
         for (unsigned i = 0; i < 5; i++) {
                 (void) hn_mover_turn(moved->mover);
@@ -220,10 +226,7 @@ static void one_that_is_given_back_is_left_where_it_is(void **state)
 {
         struct moved *moved = *state;
 
-        assert_int_equal(moved_begin(moved, 0), 0);
-        follow(moved, "0,2\n");
-        moved->holds = 1;
-        moved_until(moved, HN_MOVE_HAULS);
+        hold_in_the_middle(moved);
         give_back(moved);
         moved->holds = 0;
         hn_keeper_look(moved->kept->keeper, UUID_A);
@@ -240,10 +243,7 @@ static void what_was_given_back_meanwhile_is_not_written_over(void **state)
 {
         struct moved *moved = *state;
 
-        assert_int_equal(moved_begin(moved, 0), 0);
-        follow(moved, "0,2\n");
-        moved->holds = 1;
-        moved_until(moved, HN_MOVE_HAULS);
+        hold_in_the_middle(moved);
         give_back(moved);
         moved->holds = 0;
         unsigned asked = moved->kept->asked;
@@ -276,10 +276,7 @@ static void a_ledger_that_cannot_be_written_is_waited_for(void **state)
         struct hn_move_progress progress;
 
         moved_lay(moved, 0, PAGES - PAGES / 20);
-        assert_int_equal(moved_begin(moved, 0), 0);
-        follow(moved, "0,2\n");
-        moved->holds = 1;
-        moved_until(moved, HN_MOVE_HAULS);
+        hold_in_the_middle(moved);
         block_ledger(moved, true);
         struct pollfd ended = { .fd = hn_mover_fd(moved->mover), .events = POLLIN };
         moved->holds = 0;
@@ -364,10 +361,7 @@ static void one_that_ends_is_forgotten(void **state)
 {
         struct moved *moved = *state;
 
-        assert_int_equal(moved_begin(moved, 0), 0);
-        follow(moved, "0,2\n");
-        moved->holds = 1;
-        moved_until(moved, HN_MOVE_HAULS);
+        hold_in_the_middle(moved);
         assert_int_equal(hn_root_remove(&moved->kept->tree.root, "/proc/%d/stat", WEB_PID), 0);
         hn_keeper_gone(moved->kept->keeper, UUID_A);
         assert_int_equal(hn_keeper_guests(moved->kept->keeper)->n, 0);
@@ -383,10 +377,7 @@ static void what_the_user_says_meanwhile_calls_it_off(void **state)
 {
         struct moved *moved = *state;
 
-        assert_int_equal(moved_begin(moved, 0), 0);
-        follow(moved, "0,2\n");
-        moved->holds = 1;
-        moved_until(moved, HN_MOVE_HAULS);
+        hold_in_the_middle(moved);
         kept_set_xml(moved->kept, "<numatune><memory mode='strict' nodeset='2'/></numatune>");
         hn_keeper_look(moved->kept->keeper, UUID_A);
         (void) hn_mover_turn(moved->mover);
