@@ -2,7 +2,6 @@
 #include "decide/explain.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "model/text.h"
@@ -186,24 +185,11 @@ static const char *term_says(enum hn_term term)
 
 /* Less than a quarter of a per cent all in all: what no measurement could show. */
 #define HARDLY 0.0025
-#define DIGITS_LIMIT 9
-#define NUMBER_SIZE 32
-
-/* Two different numbers with as many digits as it takes to tell them apart, two at least. */
-static void format_apart(double a, double b, char a_text[static NUMBER_SIZE], char b_text[static NUMBER_SIZE])
-{
-        for (int digits = 2; digits <= DIGITS_LIMIT; digits++) {
-                (void) snprintf(a_text, NUMBER_SIZE, "%.*g", digits, a);
-                (void) snprintf(b_text, NUMBER_SIZE, "%.*g", digits, b);
-                if (strcmp(a_text, b_text) != 0)
-                        return;
-        }
-}
 
 static int weigh_terms(const struct hn_decision *decision, const char *rather, char **ret)
 {
         double most = 0, apart = decision->runner_up_score.total - decision->score.total;
-        char own[NUMBER_SIZE], other[NUMBER_SIZE];
+        char own[HN_TEXT_SIZE], other[HN_TEXT_SIZE];
         int term = -1;
 
         if (hn_idset_count(decision->runner_up) > hn_idset_count(decision->placement->home))
@@ -221,7 +207,7 @@ static int weigh_terms(const struct hn_decision *decision, const char *rather, c
                                    rather);
         if (apart < HARDLY)
                 return hn_text_add(ret, "%s: hardly any difference, %s", rather, term_says((enum hn_term) term));
-        format_apart(decision->score.terms[term], decision->runner_up_score.terms[term], own, other);
+        hn_text_apart(decision->score.terms[term], decision->runner_up_score.terms[term], own, other);
         return hn_text_add(ret, "%s: %s (expected slowdown %s against %s)", rather, term_says((enum hn_term) term),
                            own, other);
 }

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define DIGITS_LIMIT 9
+
 char *hn_text_vprint(const char *format, va_list arguments)
 {
         char *text = NULL;
@@ -56,6 +58,16 @@ const char *hn_text_size(uint64_t kib, char *buffer)
         else
                 (void) snprintf(buffer, HN_TEXT_SIZE, "%" PRIu64 " GiB", tenths / 10);
         return buffer;
+}
+
+void hn_text_apart(double a, double b, char *a_text, char *b_text)
+{
+        for (int digits = 2; digits <= DIGITS_LIMIT; digits++) {
+                (void) snprintf(a_text, HN_TEXT_SIZE, "%.*g", digits, a);
+                (void) snprintf(b_text, HN_TEXT_SIZE, "%.*g", digits, b);
+                if (strcmp(a_text, b_text) != 0)
+                        return;
+        }
 }
 
 char *hn_text_nodes(hwloc_const_bitmap_t nodes)

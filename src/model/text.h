@@ -22,6 +22,9 @@ int hn_text_add(char **text, const char *format, ...) HN_PRINTF(2, 3);
 #define HN_TEXT_SIZE 32
 const char *hn_text_size(uint64_t kib, char *buffer);
 
+/* Two different numbers with as many digits as it takes to tell them apart, two at least.  Into buffers of HN_TEXT_SIZE. */
+void hn_text_apart(double a, double b, char *a_text, char *b_text);
+
 /* "node 2" or "nodes 0-1".  The caller frees; NULL without memory. */
 char *hn_text_nodes(hwloc_const_bitmap_t nodes);
 

@@ -47,6 +47,19 @@ static void finds_whole_words_only(void **state)
         assert_false(hn_text_has_word("", "cpuset"));
 }
 
+static void numbers_are_told_apart(void **state)
+{
+        char a[HN_TEXT_SIZE], b[HN_TEXT_SIZE];
+        (void) state;
+
+        hn_text_apart(0.25, 0.5, a, b);
+        assert_string_equal(a, "0.25");
+        assert_string_equal(b, "0.5");
+        hn_text_apart(1.2344, 1.2346, a, b);
+        assert_string_equal(a, "1.234");
+        assert_string_equal(b, "1.235");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -54,6 +67,7 @@ int main(void)
                 cmocka_unit_test(puts_a_semicolon_between_pieces),
                 cmocka_unit_test(adds_a_text_to_itself),
                 cmocka_unit_test(finds_whole_words_only),
+                cmocka_unit_test(numbers_are_told_apart),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
