@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Simulating: traces, what work costs, and replays small enough to be reckoned by hand.
+ * Simulating: what work costs, and replays small enough to be reckoned by hand.
  */
 #include "unit/support/test.h"
 
@@ -11,62 +11,12 @@
 #include "simulate/replay.h"
 #include "simulate/step.h"
 #include "unit/support/scene.h"
+#include "unit/support/trace.h"
 
 #define EPSILON 1e-9
-#define HEAD "id,group,arrive_s,lifetime_s,lifetime_hi_s,censored,vcpus,mem_mib,vnuma,note\n"
 
 /* Two nodes with 4 CPUs and 32 GiB each, at distance 20. */
 static const struct host_plan two = { 2, 4, 1, 0, 32 * GIB };
-
-static struct hn_trace *trace_of(const char *lines)
-{
-        HN_FREE char *text = NULL;
-        struct hn_trace *trace = NULL;
-        size_t line = 0;
-
-        assert_true(asprintf(&text, HEAD "%s", lines) > 0);
-        assert_int_equal(hn_trace_parse(text, strlen(text), &trace, &line), 0);
-        return trace;
-}
-
-static void traces_are_read(void **state)
-{
-        HN_TRACE struct hn_trace *timed = trace_of("0,0,100,300,600,0,8,1024,1,flavor=m\r\n\n1,,100,60,,1,2,512,,a,b");
-        HN_TRACE struct hn_trace *bare = trace_of("0,,,,,,32,65536,2,strategy=;domain=\n");
-
-        (void) state;
-        assert_true(timed->timed);
-        assert_int_equal(timed->n_guests, 2);
-        assert_int_equal(timed->guests[0].vcpus, 8);
-        assert_int_equal(timed->guests[0].memory_kib, GIB);
-        assert_float_equal(timed->guests[0].lifetime_s, 450, EPSILON);
-        assert_true(isinf(timed->guests[1].lifetime_s));
-        assert_false(bare->timed);
-        assert_int_equal(bare->guests[0].memory_kib, 64 * GIB);
-}
-
-static void what_is_no_trace_is_refused_by_line(void **state)
-{
-        static const struct { const char *text; size_t line; } wrong[] = {
-                { "", 1 }, { "id,vcpus\n", 1 }, { HEAD, 2 }, { HEAD "1,2,3\n", 2 },
-                { HEAD "0,,,,,,8,1024,1,\n1,,5,5,,,8,1024,1,\n", 3 }, /* one with times, one without */
-                { HEAD "0,,9,5,,,8,1024,1,\n1,,8,5,,,8,1024,1,\n", 3 }, /* back in time */
-                { HEAD "0,,,,,,0,1024,1,\n", 2 }, { HEAD "0,,,,,,8,0,1,\n", 2 }, { HEAD "0,,,,,,8,-1,1,\n", 2 },
-                { HEAD "0,,,,,,8193,1,1,\n", 2 }, { HEAD "0,,,,,,8,99999999999999999999,1,\n", 2 },
-                { HEAD "0,,1,,,,8,1024,1,\n", 2 }, { HEAD "0,,1,5,x,,8,1024,1,\n", 2 },
-                { HEAD "0,,1,5,,2,8,1024,1,\n", 2 },
-        };
-
-        (void) state;
-        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-                struct hn_trace *trace = NULL;
-                size_t line = 0;
-
-                assert_int_equal(hn_trace_parse(wrong[i].text, strlen(wrong[i].text), &trace, &line), -EBADMSG);
-                assert_int_equal(line, wrong[i].line);
-                assert_null(trace);
-        }
-}
 
 /* A host with guests on it. */
 struct stage {
@@ -479,8 +429,6 @@ static void the_best_possible_is_that_of_all_ways(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(traces_are_read),
-                cmocka_unit_test(what_is_no_trace_is_refused_by_line),
                 cmocka_unit_test(memory_costs_by_distance),
                 cmocka_unit_test(cpus_are_shared_fairly),
                 cmocka_unit_test(vcpus_that_may_choose_run_where_it_is_emptier),
