@@ -10,7 +10,6 @@
 #include "model/array.h"
 #include "model/clock.h"
 #include "model/json.h"
-#include "model/text.h"
 
 #define CANCEL ".cancel"
 #define ANSWER ".answer"
@@ -238,16 +237,14 @@ int hn_orders_fd(const struct hn_orders *orders)
 
 static int watch(struct hn_orders *orders)
 {
-        /* inotify takes no descriptor to begin at: the root's own is found in /proc. */
-        HN_FREE char *path = hn_text_print("/proc/self/fd/%d" HN_ORDERS_FOLDER, orders->keeper->root->fd);
+        int wd;
 
-        if (!path)
-                return -ENOMEM;
         orders->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
         if (orders->fd < 0)
                 return -errno;
         /* Whole files come by rename; our own answers do as well, and are none of ours. */
-        return inotify_add_watch(orders->fd, path, IN_MOVED_TO | IN_ONLYDIR) < 0 ? -errno : 0;
+        wd = hn_root_watch(orders->keeper->root, orders->fd, IN_MOVED_TO | IN_ONLYDIR, HN_ORDERS_FOLDER);
+        return wd < 0 ? wd : 0;
 }
 
 /* Nobody waits for those of an earlier daemon. */

@@ -67,20 +67,16 @@ static struct folder *find(struct hn_watch *watch, int wd)
 
 static int add(struct hn_watch *watch, const char *uuid, const char *dir)
 {
-        /* inotify takes no descriptor to begin at: the root's own is found in /proc. */
-        HN_FREE char *path = hn_text_print("/proc/self/fd/%d%s", watch->root->fd, dir);
         struct folder *folder;
         int wd;
 
-        if (!path)
-                return -ENOMEM;
         folder = hn_array_grow(watch->folders, watch->n, sizeof *folder);
         if (!folder)
                 return -ENOMEM;
         watch->folders = folder;
-        wd = inotify_add_watch(watch->fd, path, WATCHED);
+        wd = hn_root_watch(watch->root, watch->fd, WATCHED, "%s", dir);
         if (wd < 0)
-                return errno == ENOENT || errno == ENOTDIR ? 0 : -errno; /* gone meanwhile */
+                return wd == -ENOENT || wd == -ENOTDIR ? 0 : wd; /* gone meanwhile */
         folder = find(watch, wd);
         if (!folder)
                 folder = &watch->folders[watch->n++];

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 
 #include "model/text.h"
@@ -308,6 +309,20 @@ int hn_root_open_regular(const struct hn_root *root, int flags, mode_t mode, con
 {
         RELATIVE_PATH(relative_path, path);
         return open_regular(root, relative_path, flags, mode);
+}
+
+int hn_root_watch(const struct hn_root *root, int inotify_fd, uint32_t mask, const char *path, ...)
+{
+        HN_FREE char *from_root = NULL;
+        int wd;
+
+        RELATIVE_PATH(relative_path, path);
+        /* inotify takes no descriptor to begin at: the root's own is found in /proc. */
+        from_root = hn_text_print("/proc/self/fd/%d/%s", root->fd, relative_path);
+        if (!from_root)
+                return -ENOMEM;
+        wd = inotify_add_watch(inotify_fd, from_root, mask);
+        return wd < 0 ? -errno : wd;
 }
 
 int hn_root_open_dir(const struct hn_root *root, DIR **ret, const char *path, ...)

@@ -56,5 +56,8 @@ int hn_root_open_file(const struct hn_root *root, int flags, mode_t mode, const 
 /* The same, but for regular files alone. */
 int hn_root_open_regular(const struct hn_root *root, int flags, mode_t mode, const char *path, ...) HN_PRINTF(4, 5);
 
+/* Has inotify tell of a folder (inotify_add_watch(2)); returns the watch's number or -errno. */
+int hn_root_watch(const struct hn_root *root, int inotify_fd, uint32_t mask, const char *path, ...) HN_PRINTF(4, 5);
+
 /* Opens a folder for reading; the caller closes it (HN_CLOSEDIR). */
 int hn_root_open_dir(const struct hn_root *root, DIR **ret, const char *path, ...) HN_PRINTF(3, 4);
