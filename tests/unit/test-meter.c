@@ -123,30 +123,42 @@ static void what_guests_use_is_not_what_runs_besides(void **state)
         assert_true(fabs(hn_load_busy(reading.load, 2) - 0.4 * (1 - SECOND)) < 1e-6);
 }
 
-static void what_a_guest_that_went_used_is_passed_over(void **state)
+/* Web has all that node 2 is busy with. */
+static void run_on_node_2(struct kept *kept, struct hn_meter *meter)
 {
-        struct kept *kept = *state;
-        HN_METER struct hn_meter *meter = begin(kept);
-        HN_READING struct hn_reading reading = { 0 };
-
         pass_over(kept, meter, 50);
         put_usage(kept, 110, 10);
         put_cpus(kept, 510, 1010);
         pass_over(kept, meter, 60);
+}
+
+/* What node 2 was busy with in the next 10 s is nobody's; from then on it is somebody else's. */
+static void assert_passed_over(struct kept *kept, struct hn_meter *meter)
+{
+        HN_READING struct hn_reading reading = { 0 };
+
+        put_cpus(kept, 520, 1020);
+        reading = read_at(kept, meter, 70);
+        assert_true(hn_load_busy(reading.load, 2) < 1e-9);
+        hn_reading_clear(&reading);
+        put_cpus(kept, 530, 1030);
+        reading = read_at(kept, meter, 80);
+        assert_true(hn_load_busy(reading.load, 2) > 0.5);
+}
+
+static void what_a_guest_that_went_used_is_passed_over(void **state)
+{
+        struct kept *kept = *state;
+        HN_METER struct hn_meter *meter = begin(kept);
+
+        run_on_node_2(kept, meter);
         /* it is gone, and with it the count of what it used */
         free(kept->xml);
         kept->xml = NULL;
         assert_int_equal(hn_root_remove(&kept->tree.root, "/proc/%d/stat", WEB_PID), 0);
         hn_keeper_look(kept->keeper, UUID_A);
         assert_int_equal(hn_keeper_guests(kept->keeper)->n, 0);
-        put_cpus(kept, 520, 1020);
-        reading = read_at(kept, meter, 70);
-        assert_true(hn_load_busy(reading.load, 2) < 1e-9);
-        hn_reading_clear(&reading);
-        /* what runs on is somebody else */
-        put_cpus(kept, 530, 1030);
-        reading = read_at(kept, meter, 80);
-        assert_true(hn_load_busy(reading.load, 2) > 0.5);
+        assert_passed_over(kept, meter);
 }
 
 /* On which node it ran when nobody can tell. */
@@ -154,26 +166,15 @@ static void what_a_guest_that_moved_used_is_passed_over(void **state)
 {
         struct kept *kept = *state;
         HN_METER struct hn_meter *meter = begin(kept);
-        HN_READING struct hn_reading reading = { 0 };
         struct hn_guest *web = hn_keeper_guests(kept->keeper)->list[0];
 
-        pass_over(kept, meter, 50);
-        put_usage(kept, 110, 10);
-        put_cpus(kept, 510, 1010);
-        pass_over(kept, meter, 60);
+        run_on_node_2(kept, meter);
         /* it runs on node 1 from now on, and did on node 2 up to now */
         hwloc_bitmap_zero(web->entry->placement->cells[0].cpus);
         hwloc_bitmap_set_range(web->entry->placement->cells[0].cpus, 2, 3);
         hwloc_bitmap_copy(web->entry->placement->emulator_cpus, web->entry->placement->cells[0].cpus);
         put_usage(kept, 120, 10);
-        put_cpus(kept, 520, 1020);
-        reading = read_at(kept, meter, 70);
-        assert_true(hn_load_busy(reading.load, 2) < 1e-9);
-        hn_reading_clear(&reading);
-        /* what goes on there is somebody else */
-        put_cpus(kept, 530, 1030);
-        reading = read_at(kept, meter, 80);
-        assert_true(hn_load_busy(reading.load, 2) > 0.5);
+        assert_passed_over(kept, meter);
 }
 
 static void memory_that_nobody_promised_is_not_counted(void **state)
