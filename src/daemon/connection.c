@@ -10,11 +10,6 @@
 
 #include "act/journal.h"
 #include "daemon/hearing.h"
-#include "store/ledger.h"
-
-/* A libvirt that is not heard of for 20 s is gone: without this a call would wait for ever. */
-#define KEEPALIVE_S 5
-#define KEEPALIVE_COUNT 3u
 
 struct hn_connection {
         const struct hn_root *root;
@@ -29,6 +24,7 @@ struct hn_connection {
         int closed_fd;               /* libvirt says that the connection broke, in whatever thread notices */
         struct hn_readable *closed;
         virConnectPtr libvirt;       /* NULL: none */
+        struct hn_hearing hearing;
         struct hn_ears ears;
         unsigned serial;             /* of connections: an answer may come from the one before */
         bool listing, list_again;    /* which domains there are is asked for; asked for once more meanwhile */
@@ -89,6 +85,8 @@ static void hang_up(struct hn_asking *asking, virConnectPtr libvirt, const struc
 
 static void leave(struct hn_connection *connection)
 {
+        connection->hearing.libvirt = NULL;
+        hn_asking_forget(connection->asking);
         if (connection->libvirt)
                 hang_up(connection->asking, HN_TAKE(connection->libvirt), &connection->ears);
         connection->ears.n = 0;
@@ -123,7 +121,7 @@ static void on_closed(void *data)
 
 struct greeting {
         struct hn_connection *connection; /* the loop's */
-        struct hn_work *work;             /* the same */
+        struct hn_hearing *hearing;       /* the same */
         virConnectPtr libvirt;
         int closed_fd;
         struct hn_ears ears;
@@ -135,11 +133,10 @@ static void greet(void *data, virConnectPtr libvirt)
 {
         struct greeting *greeting = data;
 
-        /* Drivers that live in this process have neither. */
-        (void) virConnectSetKeepAlive(libvirt, KEEPALIVE_S, KEEPALIVE_COUNT);
+        /* Drivers that live in this process never close. */
         if (virConnectRegisterCloseCallback(libvirt, on_close, (void *) (intptr_t) greeting->closed_fd, close_fd) >= 0)
                 greeting->closed_fd = -1;
-        greeting->r = hn_hear(libvirt, greeting->work, &greeting->ears);
+        greeting->r = hn_hear(libvirt, greeting->hearing, &greeting->ears);
         if (greeting->r < 0)
                 greeting->message = strdup(libvirt_message());
 }
@@ -150,6 +147,8 @@ static void greeted(void *data)
         struct hn_connection *connection = greeting->connection;
 
         if (greeting->r < 0 || virConnectIsAlive(greeting->libvirt) != 1) {
+                connection->hearing.libvirt = NULL;
+                hn_asking_forget(connection->asking);
                 hang_up(connection->asking, HN_TAKE(greeting->libvirt), &greeting->ears);
                 try_later(connection, greeting->message ? greeting->message : "the connection broke");
                 return;
@@ -157,6 +156,7 @@ static void greeted(void *data)
         connection->libvirt = HN_TAKE(greeting->libvirt);
         connection->ears = greeting->ears;
         connection->serial++;
+        hn_asking_use(connection->asking, connection->uri);
         hn_backoff_reset(&connection->backoff);
         connection->told = false;
         hn_journal(connection->root, LOG_INFO, HN_DAEMON_IDENTIFIER, NULL, NULL, "connected to libvirt (%s)",
@@ -191,7 +191,8 @@ static int begin_greeting(struct hn_connection *connection, virConnectPtr libvir
                 return -ENOMEM;
         }
         greeting->connection = connection;
-        greeting->work = connection->work;
+        greeting->hearing = &connection->hearing;
+        connection->hearing.libvirt = libvirt;
         greeting->libvirt = libvirt;
         greeting->closed_fd = fcntl(connection->closed_fd, F_DUPFD_CLOEXEC, 0);
         r = greeting->closed_fd < 0 ? -errno : hn_asking_ask(connection->asking, &question);
@@ -234,28 +235,18 @@ static void open_again(void *data)
 struct listing {
         struct hn_connection *connection; /* the loop's */
         unsigned serial;
-        char (*uuids)[VIR_UUID_STRING_BUFLEN];
-        int n;
-        char *message; /* NULL: it went well */
+        virDomainPtr *domains;
+        int n;         /* < 0: they could not be listed */
+        char *message; /* then; may be NULL */
 };
 
 static void list(void *data, virConnectPtr libvirt)
 {
         struct listing *listing = data;
-        virDomainPtr *domains = NULL;
-        int n = virConnectListAllDomains(libvirt, &domains, 0);
 
-        if (n < 0) {
+        listing->n = virConnectListAllDomains(libvirt, &listing->domains, 0);
+        if (listing->n < 0)
                 listing->message = strdup(libvirt_message());
-                return;
-        }
-        listing->uuids = calloc((size_t) n + 1, sizeof *listing->uuids);
-        for (int i = 0; i < n; i++) {
-                if (listing->uuids && virDomainGetUUIDString(domains[i], listing->uuids[listing->n]) >= 0)
-                        listing->n++;
-                (void) virDomainFree(domains[i]);
-        }
-        free(domains);
 }
 
 static void list_failed(struct hn_connection *connection, const char *why)
@@ -265,42 +256,44 @@ static void list_failed(struct hn_connection *connection, const char *why)
         try_later(connection, why);
 }
 
+static void mark_listed(struct hn_connection *connection, const struct listing *listing)
+{
+        (void) hn_work_mark(connection->work, "", HN_LOOK_HOST);
+        for (int i = 0; i < listing->n; i++) {
+                char uuid[VIR_UUID_STRING_BUFLEN];
+
+                if (virDomainGetUUIDString(listing->domains[i], uuid) < 0)
+                        continue;
+                hn_asking_meet(connection->asking, listing->domains[i]);
+                (void) hn_work_mark(connection->work, uuid, HN_LOOK_RUNNING | HN_LOOK_DEFINITION);
+        }
+        hn_asking_met_all(connection->asking);
+}
+
 static void begin_listing(struct hn_connection *connection);
 
 static void listed(void *data)
 {
         struct listing *listing = data;
         struct hn_connection *connection = listing->connection;
+        bool present = connection->libvirt && connection->serial == listing->serial;
 
         connection->listing = false;
-        for (int i = 0; i < listing->n; i++)
-                (void) hn_work_mark(connection->work, listing->uuids[i], HN_LOOK_RUNNING | HN_LOOK_DEFINITION);
-        if (connection->libvirt && connection->serial == listing->serial && !listing->uuids)
-                list_failed(connection, listing->message ? listing->message : strerror(ENOMEM));
+        if (present && listing->n >= 0)
+                mark_listed(connection, listing);
+        else if (present)
+                list_failed(connection, listing->message ? listing->message : "no message");
         if (connection->libvirt && connection->list_again)
                 begin_listing(connection);
-}
-
-/* Somebody holds one of them: the others need not wait for that. */
-static void mark_known(void *data)
-{
-        const struct hn_connection *connection = ((struct listing *) data)->connection;
-        HN_LEDGER struct hn_ledger *ledger = NULL;
-        struct hn_entry **entries = NULL;
-        size_t n = 0;
-
-        if (hn_ledger_open(connection->root, NULL, &ledger) < 0 || hn_ledger_load(ledger, &entries, &n) < 0)
-                return;
-        for (size_t i = 0; i < n; i++)
-                (void) hn_work_mark(connection->work, entries[i]->placement->uuid, HN_LOOK_RUNNING);
-        hn_entries_free(entries, n);
 }
 
 static void free_listing(void *data)
 {
         struct listing *listing = data;
 
-        free(listing->uuids);
+        for (int i = 0; i < listing->n; i++)
+                (void) virDomainFree(listing->domains[i]);
+        free(listing->domains);
         free(listing->message);
         free(listing);
 }
@@ -310,7 +303,7 @@ static void begin_listing(struct hn_connection *connection)
         struct listing *listing = calloc(1, sizeof *listing);
         const struct hn_question question = {
                 .uuid = "", .libvirt = connection->libvirt, .data = listing,
-                .ask = list, .slow = mark_known, .answered = listed, .free = free_listing,
+                .ask = list, .answered = listed, .free = free_listing,
         };
         int r = -ENOMEM;
 
@@ -339,7 +332,6 @@ void hn_connection_mark_all(struct hn_connection *connection)
 {
         if (!connection->libvirt)
                 return;
-        (void) hn_work_mark(connection->work, "", HN_LOOK_HOST);
         if (connection->listing)
                 connection->list_again = true;
         else
@@ -375,6 +367,7 @@ int hn_connection_new(const struct hn_root *root, struct hn_work *work, struct h
         connection->root = root;
         connection->work = work;
         connection->asking = asking;
+        connection->hearing = (struct hn_hearing) { .work = work, .asking = asking };
         connection->closed_fd = -1;
         r = fill(connection, source);
         if (r < 0)

@@ -37,6 +37,6 @@ HN_DEFINE_CLEANUP(struct hn_connection *, hn_connection_free, hn_cleanup_connect
  * just goes on: all is marked again when it is back. */
 virConnectPtr hn_connection_get(const struct hn_connection *connection);
 
-/* Marks the host, and every domain when libvirt has told which there are; where that takes long, those in the ledger
- * meanwhile.  Nothing while there is no connection. */
+/* Marks the host and every domain when libvirt has told which there are: while somebody holds one, it does not, and
+ * what happens to the others is heard all the same.  Nothing while there is no connection. */
 void hn_connection_mark_all(struct hn_connection *connection);

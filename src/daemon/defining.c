@@ -6,7 +6,7 @@
 #include "daemon/turn.h"
 
 #define MATTERS (HN_LOOK_DEFINITION | HN_LOOK_ADDED | HN_LOOK_UPDATED | HN_LOOK_UNDEFINED)
-#define LATER_MS 5000u /* there was no memory, or no thread */
+#define LATER_MS 5000u /* there was no memory, no thread or no connection, or it is not known yet */
 
 /* One look at one domain. */
 struct look {
@@ -64,6 +64,10 @@ static void look(void *data, virConnectPtr libvirt)
 {
         struct look *look = data;
 
+        if (!libvirt) {
+                look->wait_ms = LATER_MS;
+                return;
+        }
         hn_turn_take();
         look->wait_ms = hn_definitions_look(look->defining->definitions, libvirt, look->uuid, look->matters);
         hn_turn_give();
@@ -82,13 +86,13 @@ static void looked(void *data)
 static bool on_work(void *data, const char *uuid, unsigned matters)
 {
         struct hn_defining *defining = data;
-        virConnectPtr libvirt = hn_connection_get(defining->connection);
-        HN_FREE struct look *begun = libvirt ? calloc(1, sizeof *begun) : NULL;
+        bool present = hn_connection_get(defining->connection);
+        HN_FREE struct look *begun = present ? calloc(1, sizeof *begun) : NULL;
         const struct hn_question question = {
-                .uuid = uuid, .libvirt = libvirt, .data = begun, .ask = look, .answered = looked, .free = free,
+                .uuid = uuid, .data = begun, .ask = look, .answered = looked, .free = free,
         };
 
-        if (!libvirt)
+        if (!present)
                 return false;
         if (begun) {
                 *begun = (struct look) { .defining = defining, .matters = matters };

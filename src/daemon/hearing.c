@@ -3,12 +3,14 @@
 
 #include <errno.h>
 
-static void mark(struct hn_work *work, virDomainPtr domain, unsigned matters)
+static void mark(struct hn_hearing *hearing, virDomainPtr domain, unsigned matters)
 {
         char uuid[VIR_UUID_STRING_BUFLEN];
 
-        if (virDomainGetUUIDString(domain, uuid) >= 0)
-                (void) hn_work_mark(work, uuid, matters);
+        if (virDomainGetConnect(domain) != hearing->libvirt || virDomainGetUUIDString(domain, uuid) < 0)
+                return;
+        hn_asking_meet(hearing->asking, domain);
+        (void) hn_work_mark(hearing->work, uuid, matters);
 }
 
 static unsigned matters_of(int event, int detail)
@@ -93,12 +95,13 @@ static const struct {
 #define N_HEARINGS (sizeof hearings / sizeof *hearings)
 _Static_assert(N_HEARINGS <= HN_EAR_LIMIT, "room for each event's id");
 
-int hn_hear(virConnectPtr libvirt, struct hn_work *work, struct hn_ears *ret)
+int hn_hear(virConnectPtr libvirt, struct hn_hearing *hearing, struct hn_ears *ret)
 {
         struct hn_ears ears = { 0 };
 
         for (size_t i = 0; i < N_HEARINGS; i++) {
-                int id = virConnectDomainEventRegisterAny(libvirt, NULL, hearings[i].id, hearings[i].call, work, NULL);
+                int id = virConnectDomainEventRegisterAny(libvirt, NULL, hearings[i].id, hearings[i].call, hearing,
+                                                          NULL);
 
                 if (id >= 0)
                         ears.ids[ears.n++] = id;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * libvirt's events become marks in the queue of work.
+ * libvirt's events become marks in the queue of work, and the domains they are about known.
  */
 #pragma once
 
 #include <libvirt/libvirt.h>
 
+#include "daemon/asking.h"
 #include "daemon/work.h"
 
 #define HN_EAR_LIMIT 16
@@ -15,7 +16,13 @@ struct hn_ears {
         size_t n;
 };
 
-/* Asks libvirt, which may take long, to tell what happens to domains.  Its loop then marks in `work`, until it hears no
- * more.  -EIO: nothing will be heard. */
-int hn_hear(virConnectPtr libvirt, struct hn_work *work, struct hn_ears *ret);
+struct hn_hearing {
+        struct hn_work *work;
+        struct hn_asking *asking;
+        virConnectPtr libvirt; /* what others tell is late; not owned */
+};
+
+/* Asks libvirt, which may take long, to tell what happens to domains.  The loop then hears it by `hearing`, which must
+ * stay until it hears no more.  -EIO: nothing will be heard. */
+int hn_hear(virConnectPtr libvirt, struct hn_hearing *hearing, struct hn_ears *ret);
 void hn_hear_no_more(virConnectPtr libvirt, const struct hn_ears *ears);

@@ -10,7 +10,7 @@
 #include "daemon/orders.h"
 
 #define VERSION_WAIT_US 2000000u /* for systemd, which is busy when a host boots */
-#define LATER_MS 5000u           /* there was no memory, or no thread */
+#define LATER_MS 5000u           /* there was no memory, no thread or no connection, or it is not known yet */
 #define TROUBLE_MS 60000u        /* libvirt is there, but does not tell */
 
 /* A guest that libvirt is asked about. */
@@ -114,7 +114,7 @@ static void ask(void *data, virConnectPtr libvirt)
 {
         struct look *look = data;
 
-        look->r = read_live(libvirt, look->uuid, &look->xml);
+        look->r = libvirt ? read_live(libvirt, look->uuid, &look->xml) : -ENOTCONN;
 }
 
 static void answered(void *data)
@@ -125,8 +125,9 @@ static void answered(void *data)
         keeping->answer = look;
         hn_keeper_look(keeping->keeper, look->uuid);
         keeping->answer = NULL;
-        if (look->r == -EIO)
-                (void) hn_work_mark_later(keeping->work, look->uuid, HN_LOOK_RUNNING, TROUBLE_MS);
+        if (look->r == -EIO || look->r == -ENOTCONN)
+                (void) hn_work_mark_later(keeping->work, look->uuid, HN_LOOK_RUNNING,
+                                          look->r == -EIO ? TROUBLE_MS : LATER_MS);
         turn(keeping);
         hn_work_done(keeping->work, look->uuid);
 }
@@ -142,13 +143,13 @@ static void free_look(void *data)
 /* While libvirt is away nothing is due: all is marked when it is back. */
 static bool begin_look(struct hn_keeping *keeping, const char *uuid)
 {
-        virConnectPtr libvirt = hn_connection_get(keeping->connection);
-        struct look *look = libvirt ? calloc(1, sizeof *look) : NULL;
+        bool present = hn_connection_get(keeping->connection);
+        struct look *look = present ? calloc(1, sizeof *look) : NULL;
         const struct hn_question question = {
-                .uuid = uuid, .libvirt = libvirt, .data = look, .ask = ask, .answered = answered, .free = free_look,
+                .uuid = uuid, .data = look, .ask = ask, .answered = answered, .free = free_look,
         };
 
-        if (!libvirt)
+        if (!present)
                 return false;
         if (look) {
                 look->keeping = keeping;

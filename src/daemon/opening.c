@@ -8,6 +8,10 @@
 
 #include "daemon/thread.h"
 
+/* A libvirt that is not heard of for 20 s is gone: without this a call would wait for ever. */
+#define KEEPALIVE_S 5
+#define KEEPALIVE_COUNT 3u
+
 struct hn_opening {
         pthread_mutex_t lock;
         bool done, abandoned; /* by the thread, by the loop: whoever comes second frees */
@@ -28,6 +32,8 @@ int hn_open_libvirt(void *data, const char *uri, virConnectPtr *ret, char **ret_
         (void) data;
 
         if (connection) {
+                /* Drivers that live in this process have none. */
+                (void) virConnectSetKeepAlive(connection, KEEPALIVE_S, KEEPALIVE_COUNT);
                 *ret = connection;
                 return 0;
         }

@@ -12,7 +12,7 @@
 /* Opens or fails with a message (the caller frees; may be NULL).  Called in a thread of its own. */
 typedef int hn_open_call(void *data, const char *uri, virConnectPtr *ret, char **ret_message);
 
-/* libvirt's own; -EIO. */
+/* libvirt's own, which it notices the end of within 20 s; -EIO. */
 int hn_open_libvirt(void *data, const char *uri, virConnectPtr *ret, char **ret_message);
 
 struct hn_opening;

@@ -92,7 +92,7 @@ struct occupation {
 static void ask(void *data, virConnectPtr libvirt)
 {
         struct occupation *occupation = data;
-        HN_VIRDOMAIN virDomainPtr domain = virDomainLookupByUUIDString(libvirt, occupation->uuid);
+        HN_VIRDOMAIN virDomainPtr domain = libvirt ? virDomainLookupByUUIDString(libvirt, occupation->uuid) : NULL;
         virDomainJobInfo job = { 0 };
         int state = 0, reason = 0;
 
@@ -108,14 +108,13 @@ static void ask(void *data, virConnectPtr libvirt)
 static const char *occupied(void *data, const char *uuid)
 {
         const struct hn_rounds *rounds = data;
-        virConnectPtr libvirt = hn_connection_get(rounds->connection);
         HN_FREE struct occupation *occupation = calloc(1, sizeof *occupation);
         const struct hn_question question = {
-                .uuid = uuid, .libvirt = libvirt, .data = occupation, .ask = ask, .free = free,
+                .uuid = uuid, .data = occupation, .ask = ask, .free = free,
         };
         int r;
 
-        if (!libvirt || !occupation)
+        if (!hn_connection_get(rounds->connection) || !occupation)
                 return UNTOLD;
         (void) snprintf(occupation->uuid, sizeof occupation->uuid, "%s", uuid);
         r = hn_asking_wait(rounds->asking, &question, ANSWER_WAIT_MS);
