@@ -120,7 +120,7 @@ static void put_held(unsigned n)
         for (unsigned i = 0; i < n; i++) {
                 char uuid[HN_UUID_LENGTH + 1];
 
-                (void) snprintf(uuid, sizeof uuid, HELD "%u", i);
+                (void) snprintf(uuid, sizeof uuid, HELD "%u", i % 10u);
                 put(uuid, 1);
         }
 }
