@@ -102,15 +102,17 @@ static int put_down(const struct asking *asking, const char *suffix, hwloc_const
         return r < 0 ? r : hn_json_replace(&asking->root, json, HN_ORDERS_FOLDER "/%s%s", asking->uuid, suffix);
 }
 
-/* What the daemon has to say to this order by now.  -EAGAIN: nothing. */
+/* What the daemon has to say to this order by now.  -EAGAIN: nothing; -ESTALE: and it had something to say before, which
+ * only a daemon that is started takes away. */
 static int read_answer(struct asking *asking)
 {
         HN_JSON struct json_object *json = NULL;
         const char *state = NULL;
+        int r = hn_json_read(&asking->root, HN_ORDER_LIMIT, DEPTH, &json, HN_ORDERS_ANSWER, asking->uuid, asking->asked_us);
 
-        if (hn_json_read(&asking->root, HN_ORDER_LIMIT, DEPTH, &json, HN_ORDERS_ANSWER, asking->uuid,
-                         asking->asked_us) < 0 ||
-            hn_json_get_string(json, "state", &state) < 0)
+        if (r == -ENOENT && asking->answer)
+                return -ESTALE;
+        if (r < 0 || hn_json_get_string(json, "state", &state) < 0)
                 return -EAGAIN;
         json_object_put(asking->answer);
         asking->answer = HN_TAKE(json);
@@ -173,8 +175,9 @@ static int follow(struct asking *asking)
 
         for (;;) {
                 bool runs = daemon_runs(&asking->root);
+                int r = read_answer(asking);
 
-                if (read_answer(asking) >= 0) {
+                if (r >= 0) {
                         heard_us = hn_monotonic_us();
                         if (has_ended(asking))
                                 return 0;
@@ -182,7 +185,9 @@ static int follow(struct asking *asking)
                 }
                 if (!runs)
                         return -ESRCH;
-                if (!asking->answer && hn_monotonic_us() - heard_us > SILENCE_US)
+                if (r == -ESTALE)
+                        return r;
+                if (hn_monotonic_us() - heard_us > SILENCE_US)
                         return -ETIME;
                 if (gives_up(asking))
                         return -EINTR;
@@ -217,6 +222,9 @@ static int complain(const struct asking *asking, int error)
 {
         if (error == -ESRCH)
                 return hn_complain("%s: homenoded has ended; the move goes on when it is started again", asking->name);
+        if (error == -ESTALE)
+                return hn_complain("%s: homenoded was started anew; a move that had begun goes on, see homenode status",
+                                   asking->name);
         if (error == -ETIME)
                 return hn_complain("%s: homenoded does not answer", asking->name);
         if (error == -EINTR)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <time.h>
@@ -25,8 +26,10 @@ struct played {
         const char *file;            /* that it waits for */
         const char *states[3];       /* that it answers with, one after the other */
         const char *text;
-        bool interrupts, ends;       /* the user does; the daemon does */
+        bool interrupts;             /* the user does */
+        bool ends, begins_anew;      /* the daemon does */
         char *order;
+        atomic_bool over;            /* the command has ended */
 };
 
 static void pause_ms(unsigned ms)
@@ -70,7 +73,9 @@ static void *play(void *data)
                 }
                 pause_ms(150);
         }
-        for (unsigned i = 0; !played->ends && i < 5000 && hn_root_exists(root, HN_ORDERS_ANSWER, UUID_A, asked_us); i++)
+        if (played->begins_anew)
+                (void) hn_root_remove(root, HN_ORDERS_ANSWER, UUID_A, asked_us);
+        for (unsigned i = 0; !played->ends && i < 5000 && !played->over; i++)
                 pause_ms(1);
         return NULL;
 }
@@ -109,6 +114,7 @@ static int run(struct played *played, const char *const *arguments, char **ret_o
         (void) fflush(stdout);
         assert_true(dup2(fileno(file), STDOUT_FILENO) >= 0);
         exit = move(arguments);
+        played->over = true;
         (void) fflush(stdout);
         assert_true(dup2(out, STDOUT_FILENO) >= 0);
         (void) close(out);
@@ -207,6 +213,16 @@ static void does_not_wait_for_a_daemon_that_ends(void **state)
         free(played.order);
 }
 
+static void does_not_wait_for_a_daemon_that_was_started_anew(void **state)
+{
+        struct played played = { .tree = *state, .file = UUID_A, .states = { "moving" }, .text = "", .begins_anew = true };
+        HN_FREE char *out = NULL;
+
+        assert_int_equal(RUN(&played, &out, "web", "3"), HN_EXIT_FAILED);
+        assert_false(has_files(played.tree));
+        free(played.order);
+}
+
 static void without_a_daemon_nothing_is_put_down(void **state)
 {
         struct tree *tree = *state;
@@ -238,6 +254,7 @@ int main(void)
                 BESIDE(an_interrupt_calls_it_off),
                 BESIDE(calls_off_what_others_began),
                 BESIDE(does_not_wait_for_a_daemon_that_ends),
+                BESIDE(does_not_wait_for_a_daemon_that_was_started_anew),
                 BESIDE(without_a_daemon_nothing_is_put_down),
                 BESIDE(wrong_usage),
         };
