@@ -116,10 +116,11 @@ static int begin_group(struct hn_balancing *balancing, const struct hn_move *mov
         int r;
 
         for (size_t i = 0; i < n; i++) {
-                const char *why = moves[i].kind == HN_MOVE_SPILL ? NULL : door->occupied(door->data, moves[i].to->uuid);
+                const char *why = NULL;
 
-                if (why) {
-                        refuse(balancing, moves, n, -EAGAIN, why);
+                r = moves[i].kind == HN_MOVE_SPILL ? 0 : door->occupied(door->data, moves[i].to->uuid, &why);
+                if (r < 0 || why) {
+                        refuse(balancing, moves, n, r < 0 ? r : -EAGAIN, why);
                         return 0;
                 }
         }

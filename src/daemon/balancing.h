@@ -20,8 +20,9 @@ struct hn_balancing_door {
         const char *(*refusal)(void *data);
         bool (*moves)(void *data, const char *uuid);
         uint64_t (*kib_per_second)(void *data);
-        /* Why libvirt has something else to do with it: it is being migrated, saved …; NULL: it has not. */
-        const char *(*occupied)(void *data, const char *uuid);
+        /* Why libvirt has something else to do with it: it is being migrated, saved …; NULL: it has not.  -EBUSY: nobody
+         * tells just now. */
+        int (*occupied)(void *data, const char *uuid, const char **ret_why);
 };
 
 struct hn_balancing;

@@ -7,7 +7,6 @@
 #include "daemon/loop.h"
 #include "model/clock.h"
 
-#define UNTOLD "libvirt does not tell what it does with it"
 #define ANSWER_WAIT_MS 300u /* guests that are to be moved are few, and the loop waits so long */
 
 struct hn_rounds {
@@ -85,6 +84,7 @@ static bool paused_for_a_job(int reason)
 /* What libvirt is asked about one guest. */
 struct occupation {
         char uuid[HN_UUID_LENGTH + 1];
+        int r;           /* -EBUSY: it does not tell */
         const char *why; /* NULL: it has nothing to do with it */
 };
 
@@ -97,7 +97,7 @@ static void ask(void *data, virConnectPtr libvirt)
         int state = 0, reason = 0;
 
         if (!domain || virDomainGetState(domain, &state, &reason, 0) < 0)
-                occupation->why = UNTOLD;
+                occupation->r = -EBUSY;
         else if (state == VIR_DOMAIN_PAUSED && paused_for_a_job(reason))
                 occupation->why = "it is being migrated, saved or restored";
         else if (virDomainGetJobInfo(domain, &job) >= 0 && job.type != VIR_DOMAIN_JOB_NONE &&
@@ -105,7 +105,7 @@ static void ask(void *data, virConnectPtr libvirt)
                 occupation->why = "libvirt has a job for it: it is being migrated, saved or dumped";
 }
 
-static const char *occupied(void *data, const char *uuid)
+static int occupied(void *data, const char *uuid, const char **ret_why)
 {
         const struct hn_rounds *rounds = data;
         HN_FREE struct occupation *occupation = calloc(1, sizeof *occupation);
@@ -115,12 +115,15 @@ static const char *occupied(void *data, const char *uuid)
         int r;
 
         if (!hn_connection_get(rounds->connection) || !occupation)
-                return UNTOLD;
+                return -EBUSY;
         (void) snprintf(occupation->uuid, sizeof occupation->uuid, "%s", uuid);
         r = hn_asking_wait(rounds->asking, &question, ANSWER_WAIT_MS);
         if (r == -ETIME)
                 (void) HN_TAKE(occupation);
-        return r < 0 ? UNTOLD : occupation->why;
+        if (r < 0 || occupation->r < 0)
+                return -EBUSY;
+        *ret_why = occupation->why;
+        return 0;
 }
 
 /* ---- when */

@@ -49,11 +49,12 @@ static uint64_t no_rate(void *data)
         return 0;
 }
 
-static const char *occupied(void *data, const char *uuid)
+static int occupied(void *data, const char *uuid, const char **ret_why)
 {
         (void) data;
         (void) uuid;
-        return NULL;
+        (void) ret_why;
+        return 0;
 }
 
 static double cpu_us(void)

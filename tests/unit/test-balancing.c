@@ -21,6 +21,7 @@ struct scene_of_balancing {
         unsigned begun, moved[HN_MOVE_SPILL + 1];
         int refuse;               /* what begin returns; 0: it moves */
         const char *occupied;     /* why nobody can be moved */
+        bool untold;              /* nobody says whether they can */
         bool moving;              /* what was begun never ends */
         bool fails;               /* nobody comes to where they are sent */
 };
@@ -68,12 +69,15 @@ static uint64_t kib_per_second(void *data)
         return 0;
 }
 
-static const char *occupied(void *data, const char *uuid)
+static int occupied(void *data, const char *uuid, const char **ret_why)
 {
         struct scene_of_balancing *s = data;
         (void) uuid;
 
-        return s->occupied;
+        if (s->untold)
+                return -EBUSY;
+        *ret_why = s->occupied;
+        return 0;
 }
 
 static uint64_t now_us(void *data)
@@ -213,6 +217,19 @@ static void nobody_moves_a_guest_that_libvirt_moves(void **state)
         s->occupied = "it is being migrated";
         assert_int_equal(turn(s, 10), 0);
         assert_true(journal_has(s, "not moved: it is being migrated"));
+}
+
+static void whom_libvirt_says_nothing_of_is_moved_as_soon_as_it_does(void **state)
+{
+        struct scene_of_balancing *s = *state;
+
+        herd_start(&s->herd, 4, GIB, 2, 4);
+        herd_start(&s->herd, 4, GIB, 2, 4);
+        s->untold = true;
+        assert_int_equal(turn(s, 10), 0);
+        assert_false(journal_has(s, "not moved"));
+        s->untold = false;
+        assert_int_equal(turn(s, 1), 1);
 }
 
 static void what_moves_is_not_moved_again(void **state)
@@ -440,6 +457,7 @@ int main(void)
                 TEST(what_is_refused_rests),
                 TEST(what_is_busy_is_tried_again_at_once),
                 TEST(nobody_moves_a_guest_that_libvirt_moves),
+                TEST(whom_libvirt_says_nothing_of_is_moved_as_soon_as_it_does),
                 TEST(what_moves_is_not_moved_again),
                 TEST(what_did_not_get_there_is_not_sent_there_again_soon),
                 TEST(guests_come_and_go),
