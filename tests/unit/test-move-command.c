@@ -29,7 +29,7 @@ struct played {
         bool interrupts;             /* the user does */
         bool ends, begins_anew;      /* the daemon does */
         char *order;
-        atomic_bool over;            /* the command has ended */
+        atomic_bool runs, over;      /* the daemon does; the command has ended */
 };
 
 static void pause_ms(unsigned ms)
@@ -56,6 +56,7 @@ static void *play(void *data)
 
         if (flock(lock, LOCK_EX | LOCK_NB) < 0)
                 return NULL;
+        played->runs = true;
         wait_for(played, played->file);
         if (hn_root_read(root, 4096, &played->order, &length, FOLDER "%s", played->file) < 0)
                 return NULL;
@@ -110,7 +111,8 @@ static int run(struct played *played, const char *const *arguments, char **ret_o
         assert_non_null(file);
         tree_put(played->tree, FOLDER ".lock", "");
         assert_int_equal(pthread_create(&thread, NULL, play, played), 0);
-        pause_ms(50);
+        for (unsigned i = 0; i < 5000 && !played->runs; i++)
+                pause_ms(1);
         (void) fflush(stdout);
         assert_true(dup2(fileno(file), STDOUT_FILENO) >= 0);
         exit = move(arguments);
