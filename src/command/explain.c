@@ -8,9 +8,9 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
+#include "command/called.h"
 #include "command/explain-next.h"
 #include "command/explain-text.h"
 #include "command/options.h"
@@ -33,16 +33,21 @@ static void clear_entries(struct entries *entries)
         hn_entries_free(entries->all, entries->n);
 }
 
-/* The one that is called so; a UUID goes before a name that looks like one. */
 static const struct hn_entry *find_entry(const struct entries *entries, const char *domain)
 {
-        for (size_t i = 0; i < entries->n; i++)
-                if (strcasecmp(entries->all[i]->placement->uuid, domain) == 0)
-                        return entries->all[i];
-        for (size_t i = 0; i < entries->n; i++)
-                if (entries->all[i]->placement->name && strcmp(entries->all[i]->placement->name, domain) == 0)
-                        return entries->all[i];
-        return NULL;
+        const struct hn_entry *found = NULL;
+        int best = 0;
+
+        for (size_t i = 0; i < entries->n; i++) {
+                const struct hn_entry *entry = entries->all[i];
+                int called = hn_called(domain, entry->domain_id, entry->placement->uuid, entry->placement->name);
+
+                if (called <= best)
+                        continue;
+                best = called;
+                found = entry;
+        }
+        return found;
 }
 
 /* The ledger's clock goes on from boot, whatever is done to the wall clock: what another boot wrote can't be
@@ -194,7 +199,7 @@ int hn_command_explain(int argc, char **argv)
                 .command = "homenode explain",
                 .operands = "DOMAIN",
                 .summary = "Says where a domain lives and why, or where it would if it were started now.\n"
-                           "DOMAIN is its name or UUID.",
+                           "DOMAIN is its name, UUID or id.",
                 .options = table,
                 .n_options = sizeof table / sizeof *table,
         };

@@ -8,10 +8,10 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/file.h>
 #include <time.h>
 
+#include "command/called.h"
 #include "command/options.h"
 #include "command/report.h"
 #include "command/where.h"
@@ -53,31 +53,28 @@ static void clear_asking(struct asking *asking)
 
 /* ---- whom */
 
-static bool is_called(const struct hn_entry *entry, const char *domain)
-{
-        HN_FREE char *id = hn_text_print("%ld", entry->domain_id);
-
-        return strcasecmp(entry->placement->uuid, domain) == 0 ||
-               (entry->placement->name && strcmp(entry->placement->name, domain) == 0) ||
-               (entry->domain_id >= 0 && id && strcmp(id, domain) == 0);
-}
-
 static int find(struct asking *asking)
 {
         HN_LEDGER struct hn_ledger *ledger = NULL;
         struct hn_entry **entries = NULL;
         size_t n = 0;
-        int r = hn_where_ledger(&asking->root, NULL, &ledger);
+        int r = hn_where_ledger(&asking->root, NULL, &ledger), best = 0;
 
         if (r >= 0)
                 r = hn_ledger_load(ledger, &entries, &n);
         if (r < 0)
                 return hn_complain("%s: the ledger can't be read: %s", asking->domain, strerror(-r));
-        for (size_t i = 0; i < n && !asking->name; i++)
-                if (is_called(entries[i], asking->domain)) {
-                        memcpy(asking->uuid, entries[i]->placement->uuid, sizeof asking->uuid);
-                        asking->name = strdup(entries[i]->placement->name);
-                }
+        for (size_t i = 0; i < n; i++) {
+                const struct hn_placement *placement = entries[i]->placement;
+                int called = hn_called(asking->domain, entries[i]->domain_id, placement->uuid, placement->name);
+
+                if (called <= best)
+                        continue;
+                best = called;
+                memcpy(asking->uuid, placement->uuid, sizeof asking->uuid);
+                free(asking->name);
+                asking->name = strdup(placement->name ? placement->name : placement->uuid);
+        }
         hn_entries_free(entries, n);
         return asking->name ? HN_EXIT_DONE : hn_complain("%s: does not run, or is unknown", asking->domain);
 }

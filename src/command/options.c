@@ -22,7 +22,7 @@ void hn_usage_print(const struct hn_usage *usage, FILE *out)
 
                 (void) fprintf(out, "%*s%s\n", used < HELP_COLUMN ? HELP_COLUMN - used : 2, "", option->help);
         }
-        (void) fprintf(out, "%-*s%s\n", HELP_COLUMN, "  --help", "this text");
+        (void) fprintf(out, "%-*s%s\n", HELP_COLUMN, "  -h, --help", "this text");
         if (usage->more)
                 (void) fputs(usage->more, out);
 }
@@ -58,13 +58,14 @@ static struct option *long_options(const struct hn_usage *usage)
 /* ":" makes getopt_long tell a value that is missing from an option that is not known. */
 static char *short_options(const struct hn_usage *usage, bool stop_early)
 {
-        char *text = malloc(2 * usage->n_options + 3), *to = text;
+        char *text = malloc(2 * usage->n_options + 4), *to = text;
 
         if (!text)
                 return NULL;
         if (stop_early)
                 *to++ = '+';
         *to++ = ':';
+        *to++ = HELP_CODE;
         for (size_t i = 0; i < usage->n_options; i++) {
                 if (!usage->options[i].letter)
                         continue;

@@ -27,7 +27,7 @@ struct hn_usage {
         const char *more;     /* printed below the options; NULL: nothing */
 };
 
-/* Reads the options; --help is there without being in the table.  False: done already, *ret_exit says how.
+/* Reads the options; --help, -h is there without being in the table.  False: done already, *ret_exit says how.
  * Else operands are argv[*ret_first] to the end; with `stop_early` the first operand ends the options. */
 bool hn_options_parse(const struct hn_usage *usage, bool stop_early, int argc, char **argv, int *ret_first,
                       int *ret_exit);

@@ -9,6 +9,7 @@
 
 #include "act/cpuset.h"
 #include "act/scope.h"
+#include "command/called.h"
 #include "command/records.h"
 #include "command/status.h"
 #include "model/array.h"
@@ -337,16 +338,20 @@ const char *hn_guest_uuid(const struct hn_guest_status *guest)
 
 const struct hn_guest_status *hn_status_find(const struct hn_status *status, const char *domain)
 {
+        const struct hn_guest_status *found = NULL;
+        int best = 0;
+
         for (size_t i = 0; i < status->n_guests; i++) {
                 const struct hn_guest_status *guest = &status->guests[i];
+                long id = guest->live ? guest->live->id : guest->entry ? guest->entry->domain_id : -1;
+                int called = hn_called(domain, id, hn_guest_uuid(guest), guest->name);
 
-                if (strcasecmp(hn_guest_uuid(guest), domain) == 0)
-                        return guest;
+                if (called <= best)
+                        continue;
+                best = called;
+                found = guest;
         }
-        for (size_t i = 0; i < status->n_guests; i++)
-                if (strcmp(status->guests[i].name, domain) == 0)
-                        return &status->guests[i];
-        return NULL;
+        return found;
 }
 
 double hn_guest_locality(const struct hn_guest_status *guest)

@@ -79,7 +79,7 @@ int hn_command_status(int argc, char **argv)
         const struct hn_usage usage = {
                 .command = "homenode status",
                 .operands = "[DOMAIN...]",
-                .summary = "Shows nodes and guests as they are now; with DOMAIN (name or UUID) those in detail.",
+                .summary = "Shows nodes and guests as they are now; with DOMAIN (name, UUID or id) those in detail.",
                 .options = table,
                 .n_options = sizeof table / sizeof *table,
         };

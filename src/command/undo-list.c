@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <ctype.h>
-#include <errno.h>
 #include <string.h>
 
+#include "command/called.h"
 #include "command/records.h"
 #include "command/undo.h"
 #include "model/array.h"
@@ -116,33 +115,19 @@ int hn_undo_list(const struct hn_undo *undo, struct hn_undo_domains *ret)
         return 0;
 }
 
-/* ---- finding one */
-
-/* -1: it is no number. */
-static long id_of(const char *text)
-{
-        long id;
-        char *end;
-
-        if (!isdigit((unsigned char) *text))
-                return -1;
-        errno = 0;
-        id = strtol(text, &end, 10);
-        return errno || *end ? -1 : id;
-}
-
 struct hn_undo_domain *hn_undo_find(const struct hn_undo_domains *domains, const char *text)
 {
-        char uuid[HN_UUID_LENGTH + 1];
-        long id = id_of(text);
-        struct hn_undo_domain *found;
+        struct hn_undo_domain *found = NULL;
+        int best = 0;
 
-        for (size_t i = 0; id >= 0 && i < domains->n; i++)
-                if (domains->all[i].id == id)
-                        return &domains->all[i];
-        found = hn_uuid_canonical(text, uuid) >= 0 ? find_uuid(domains, uuid) : NULL;
-        for (size_t i = 0; !found && i < domains->n; i++)
-                if (strcmp(domains->all[i].name, text) == 0)
-                        found = &domains->all[i];
+        for (size_t i = 0; i < domains->n; i++) {
+                struct hn_undo_domain *domain = &domains->all[i];
+                int called = hn_called(text, domain->id, domain->uuid, domain->name);
+
+                if (called <= best)
+                        continue;
+                best = called;
+                found = domain;
+        }
         return found;
 }

@@ -95,6 +95,21 @@ static void takes_letters_too(void **state)
         free(parsed.said);
 }
 
+static void helps(void **state)
+{
+        static const char *const asked[] = { "-h", "--help", "-jh" };
+        (void) state;
+
+        for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+                struct parsed parsed = PARSE(false, asked[i]);
+
+                assert_false(parsed.go_on);
+                assert_int_equal(parsed.exit, HN_EXIT_DONE);
+                assert_string_equal(parsed.said, "");
+                free(parsed.said);
+        }
+}
+
 static void ends_options_at_two_dashes(void **state)
 {
         struct parsed parsed = PARSE(false, "--", "--json");
@@ -131,7 +146,6 @@ static void names_what_is_wrong(void **state)
         (void) state;
         assert_wrong(PARSE(false, "a", "--frob"), "homenode: unknown option --frob " HINT);
         assert_wrong(PARSE(false, "-q"), "homenode: unknown option -q " HINT);
-        assert_wrong(PARSE(false, "-h"), "homenode: unknown option -h " HINT);
         assert_wrong(PARSE(false, "--host"), "homenode: --host wants a value " HINT);
         assert_wrong(PARSE(false, "-o"), "homenode: --host wants a value " HINT);
         assert_wrong(PARSE(false, "-jq"), "homenode: unknown option -q " HINT);
@@ -163,7 +177,7 @@ static void prints_help_from_the_table(void **state)
                             "\n"
                             "  --host TOPOLOGY     the host\n"
                             "  -w, --wait S        how long\n"
-                            "  --help              this text\n"
+                            "  -h, --help          this text\n"
                             "More.\n");
 }
 
@@ -173,6 +187,7 @@ int main(void)
                 cmocka_unit_test(takes_options_before_and_after_operands),
                 cmocka_unit_test(takes_values_with_a_sign_between),
                 cmocka_unit_test(takes_letters_too),
+                cmocka_unit_test(helps),
                 cmocka_unit_test(ends_options_at_two_dashes),
                 cmocka_unit_test(stops_at_the_subcommand),
                 cmocka_unit_test(names_what_is_wrong),
