@@ -292,7 +292,17 @@ static char *more_help(const struct hn_contender *const *contenders, size_t n)
                      "Times are whole seconds, for all guests or for none, in the order of arrival; with arrive_s a guest\n"
                      "needs lifetime_s, too.  Without times the hosts are filled in order: until any policy refuses a\n"
                      "guest (the same guests for all), until the policy itself does, and to the end.\n"
-                     "Slowdown 1 is a guest with all memory local and a CPU for each vCPU.\n\nPolicies:\n", out);
+                     "\nColumns:\n"
+                     "  MEAN SLOWDOWN     of all guests placed, each over its life; 1 is a guest with all memory local and\n"
+                     "                    a CPU for each vCPU\n"
+                     "  99TH PERCENTILE   one guest in a hundred fares worse\n"
+                     "  LOCAL             accesses to memory on the node of the CPU that makes them\n"
+                     "  OVERLOADED        time that nodes had more vCPUs wanting to run than CPUs, of all nodes' time\n"
+                     "  REFUSED           had no place; in brackets those for whom all nodes together had memory enough\n"
+                     "  SPLIT             lie on several nodes though one had room for the whole guest\n"
+                     "  MOVED GIB         memory copied by moves\n"
+                     "  DECISION US       time taken to decide, per guest placed, in microseconds\n"
+                     "\nPolicies:\n", out);
         for (size_t i = 0; i < n; i++)
                 (void) fprintf(out, "  %-20s%s\n", contenders[i]->name, contenders[i]->summary);
         if (fclose(out) != 0)
