@@ -273,7 +273,8 @@ static int parse_open_file(struct reading *reading, int fd)
 
                 econf_errLocation(&read_name, &line);
                 if (begin_fault(reading))
-                        (void) fprintf(reading->faults, "line %" PRIu64 ": %s", line, econf_errString(e));
+                        (void) fprintf(reading->faults, "line %" PRIu64 ": %s; nothing in this file counts", line,
+                                       econf_errString(e));
                 return 0;
         }
         return read_sections(reading, file);

@@ -126,6 +126,7 @@ static void passes_over_a_broken_file_and_names_it(void **state)
         assert_int_equal(policy.headroom_percent, 3);
         assert_non_null(faults);
         assert_non_null(strstr(faults, DROPIN("10-a.conf") ": line 1: "));
+        assert_non_null(strstr(faults, "; nothing in this file counts"));
         assert_null(strchr(faults, '\n'));
         free(faults);
 }
