@@ -7,6 +7,7 @@
 
 #include "act/journal.h"
 #include "act/scope.h"
+#include "daemon/occupied.h"
 #include "daemon/orders.h"
 
 #define VERSION_WAIT_US 2000000u /* for systemd, which is busy when a host boots */
@@ -51,6 +52,13 @@ static void turn(void *data)
                 hn_timer_once(keeping->turn, wait_ms);
 }
 
+static int occupied(void *data, const char *uuid, const char **ret_why)
+{
+        const struct hn_keeping *keeping = data;
+
+        return hn_occupied(keeping->asking, keeping->connection, uuid, ret_why);
+}
+
 static void on_order(void *data)
 {
         struct hn_keeping *keeping = data;
@@ -62,6 +70,7 @@ static void on_order(void *data)
 /* Guests are kept all the same where they can't be moved. */
 static int open_mover(const struct hn_root *root, struct hn_keeping *keeping)
 {
+        const struct hn_orders_door door = { .data = keeping, .occupied = occupied };
         int r = hn_mover_new(keeping->keeper, NULL, NULL, &keeping->mover);
 
         if (r < 0) {
@@ -73,7 +82,7 @@ static int open_mover(const struct hn_root *root, struct hn_keeping *keeping)
         if (r >= 0)
                 r = hn_readable_new(hn_mover_fd(keeping->mover), turn, keeping, &keeping->moved);
         if (r >= 0)
-                r = hn_orders_new(keeping->keeper, keeping->mover, &keeping->orders);
+                r = hn_orders_new(keeping->keeper, keeping->mover, &door, &keeping->orders);
         return r < 0 ? r : hn_readable_new(hn_orders_fd(keeping->orders), on_order, keeping, &keeping->ordered);
 }
 

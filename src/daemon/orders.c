@@ -27,6 +27,7 @@ struct followed {
 struct hn_orders {
         struct hn_keeper *keeper;
         struct hn_mover *mover;
+        struct hn_orders_door door;
         int fd;
         struct followed *list;
         size_t n;
@@ -125,11 +126,15 @@ static int begin(struct hn_orders *orders, const char *uuid, hwloc_const_bitmap_
         struct hn_guest *guest = hn_guests_find(&orders->keeper->guests, uuid);
         HN_PLACEMENT struct hn_placement *to = NULL;
         struct hn_move_order order = { .uuid = uuid, .kind = HN_MOVE_GUEST, .reason = "ordered by the administrator" };
-        const char *why;
+        const char *why = NULL;
         int r = guest ? hn_destination(orders->keeper, guest, nodes, &to, ret_why) : -ENOENT;
 
         if (r < 0)
                 return r;
+        if (orders->door.occupied(orders->door.data, uuid, &why) >= 0 && why) {
+                *ret_why = strdup(why);
+                return -EAGAIN;
+        }
         order.to = to;
         for (size_t i = 0; i < to->n_cells; i++)
                 order.memory_kib += to->cells[i].memory_kib; /* at most */
@@ -263,7 +268,8 @@ static void remove_answers(const struct hn_root *root)
         }
 }
 
-int hn_orders_new(struct hn_keeper *keeper, struct hn_mover *mover, struct hn_orders **ret)
+int hn_orders_new(struct hn_keeper *keeper, struct hn_mover *mover, const struct hn_orders_door *door,
+                  struct hn_orders **ret)
 {
         struct hn_orders *made = calloc(1, sizeof *made);
         int r;
@@ -272,6 +278,7 @@ int hn_orders_new(struct hn_keeper *keeper, struct hn_mover *mover, struct hn_or
                 return -ENOMEM;
         made->keeper = keeper;
         made->mover = mover;
+        made->door = *door;
         made->fd = -1;
         HN_ORDERS struct hn_orders *orders = made;
         r = hn_root_mkdir(keeper->root, 0700, HN_ORDERS_FOLDER);

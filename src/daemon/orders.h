@@ -24,8 +24,15 @@
 
 struct hn_orders;
 
+struct hn_orders_door {
+        void *data;
+        /* As hn_occupied; who does not tell is not waited for. */
+        int (*occupied)(void *data, const char *uuid, const char **ret_why);
+};
+
 /* Both must outlive it.  Orders that were put down lately are taken, older files go.  -ENOMEM and those of inotify. */
-int hn_orders_new(struct hn_keeper *keeper, struct hn_mover *mover, struct hn_orders **ret);
+int hn_orders_new(struct hn_keeper *keeper, struct hn_mover *mover, const struct hn_orders_door *door,
+                  struct hn_orders **ret);
 void hn_orders_free(struct hn_orders *orders);
 HN_DEFINE_CLEANUP(struct hn_orders *, hn_orders_free, hn_cleanup_orders)
 #define HN_ORDERS HN_CLEANUP(hn_cleanup_orders)

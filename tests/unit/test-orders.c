@@ -4,6 +4,8 @@
  */
 #include "daemon/orders.h"
 
+#include <errno.h>
+
 #include "daemon/keeper-internal.h"
 #include "model/clock.h"
 #include "model/json.h"
@@ -14,12 +16,28 @@
 
 static struct hn_orders *orders;
 
+static const char *occupation;
+static bool untold;
+
+static int occupied(void *data, const char *uuid, const char **ret_why)
+{
+        (void) data;
+        (void) uuid;
+        if (untold)
+                return -EBUSY;
+        *ret_why = occupation;
+        return 0;
+}
+
 static int set_up(void **state)
 {
         if (moved_set_up(state) < 0)
                 return -1;
         struct moved *moved = *state;
-        return hn_orders_new(moved->kept->keeper, moved->mover, &orders);
+        const struct hn_orders_door door = { NULL, occupied };
+        occupation = NULL;
+        untold = false;
+        return hn_orders_new(moved->kept->keeper, moved->mover, &door, &orders);
 }
 
 static int tear_down(void **state)
@@ -167,12 +185,28 @@ static void memory_comes_home(void **state)
         assert_answer(moved, UUID_A, asked, "done", "moved to node 2");
 }
 
+static void what_libvirt_moves_is_left_alone(void **state)
+{
+        struct moved *moved = *state;
+
+        occupation = "it is being migrated, saved or restored";
+        put_down(moved, UUID_A, "0", hn_boottime_us());
+        assert_answer(moved, UUID_A, asked, "refused", "it is being migrated, saved or restored");
+        HN_ENTRY struct hn_entry *entry = kept_entry(moved->kept);
+        assert_null(entry->moving);
+        untold = true; /* whoever orders it knows best */
+        put_down(moved, UUID_A, "0", hn_boottime_us());
+        HN_ENTRY struct hn_entry *begun = kept_entry(moved->kept);
+        assert_non_null(begun->moving);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
 #define ORDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
                 ORDER(is_carried_out_and_followed),
                 ORDER(is_called_off),
+                ORDER(what_libvirt_moves_is_left_alone),
                 ORDER(what_cannot_be_is_said_and_changes_nothing),
                 ORDER(odd_files_are_passed_over),
                 ORDER(memory_comes_home),
