@@ -26,6 +26,7 @@ struct group {
         struct hn_policy policy;
         struct mover_part *parts;
         size_t n;
+        uint64_t began_us;
 };
 
 static void end_group(struct group *group)
@@ -154,7 +155,7 @@ static bool same_nodes(const struct hn_placement *a, const struct hn_placement *
         return hwloc_bitmap_isequal(a->home, b->home);
 }
 
-static int new_moving(const struct mover_part *part, struct hn_moving **ret)
+static int new_moving(const struct group *group, const struct mover_part *part, struct hn_moving **ret)
 {
         HN_MOVING struct hn_moving *moving = calloc(1, sizeof *moving);
 
@@ -166,7 +167,8 @@ static int new_moving(const struct mover_part *part, struct hn_moving **ret)
         moving->reason = strdup(part->order->reason ? part->order->reason : "");
         if (!moving->from || !moving->to || !moving->kind || !moving->reason)
                 return -ENOMEM;
-        moving->began_us = hn_boottime_us();
+        moving->began_us = group->began_us;
+        moving->turn = (unsigned) (part - group->parts);
         *ret = HN_TAKE(moving);
         return 0;
 }
@@ -199,7 +201,7 @@ static int make_entry(const struct group *group, struct mover_part *part, struct
         r = check_sets(mover, part, under_way, groups);
         if (r >= 0)
                 r = check_refusal(mover, guest);
-        return r < 0 ? r : new_moving(part, &part->new->moving);
+        return r < 0 ? r : new_moving(group, part, &part->new->moving);
 }
 
 /* ---- room */
@@ -269,6 +271,15 @@ static int put_all(const struct group *group, struct hn_ledger *ledger)
         return r;
 }
 
+/* The ledger tells groups apart by it. */
+static uint64_t next_began_us(struct hn_mover *mover)
+{
+        uint64_t now_us = hn_boottime_us();
+
+        mover->begun_us = now_us > mover->begun_us ? now_us : mover->begun_us + 1;
+        return mover->begun_us;
+}
+
 static int make_group(struct hn_mover *mover, const struct hn_move_order *orders, size_t n, struct group *group)
 {
         HN_FREE char *faults = NULL;
@@ -279,6 +290,7 @@ static int make_group(struct hn_mover *mover, const struct hn_move_order *orders
         if (!group->parts)
                 return -ENOMEM;
         group->n = n;
+        group->began_us = next_began_us(mover);
         if (hn_config_load(mover->keeper->root, &group->policy, &faults) < 0)
                 hn_policy_defaults(&group->policy);
         for (size_t i = 0; r >= 0 && i < n; i++) {
@@ -294,18 +306,18 @@ static int make_group(struct hn_mover *mover, const struct hn_move_order *orders
 static void take_over(struct group *group)
 {
         struct hn_mover *mover = group->mover;
-        unsigned number = ++mover->groups;
 
         for (size_t i = 0; i < group->n; i++) {
                 struct mover_part *part = &group->parts[i];
                 struct hn_guest *guest = part->guest;
                 bool widens = part->widens;
+                struct hn_job *job;
 
                 hn_guest_take_entry(guest, HN_TAKE(part->new));
                 guest->layout = 0; /* new to its thread groups: not to be waited with, whoever else writes */
-                if (!widens && hn_mover_add(mover, guest, number) >= 0) /* without memory it is found as a daemon that was
-                                                                         * killed would have left it */
-                        hn_mover_tell(mover, mover->jobs[mover->n - 1], "moves: %s", guest->entry->moving->reason);
+                job = widens ? NULL : hn_mover_add(mover, guest);
+                if (job) /* without memory it is found as a daemon that was killed would have left it */
+                        hn_mover_tell(mover, job, "moves: %s", guest->entry->moving->reason);
                 mover->keeper->door.again(mover->keeper->door.data, guest->uuid, 0);
         }
 }

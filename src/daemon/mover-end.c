@@ -78,24 +78,73 @@ static int narrow_entry(const struct hn_placement *from, struct hn_entry *entry)
         return 0;
 }
 
+/* It goes where it came from, and nothing of it lies elsewhere. */
+static int turn_back(struct hn_entry *entry, const char *why)
+{
+        struct hn_moving *moving = entry->moving;
+        struct hn_placement *from = moving->from;
+
+        moving->from = moving->to;
+        moving->to = from;
+        moving->back = true;
+        free(moving->reason);
+        moving->reason = strdup(why);
+        return moving->reason ? narrow_entry(moving->from, entry) : -ENOMEM;
+}
+
+/* ---- those that were to come after it */
+
+static int call_back(struct hn_mover *mover, struct hn_ledger *ledger, struct hn_entry **entry)
+{
+        const char *uuid = (*entry)->placement->uuid;
+        struct hn_guest *guest = hn_guests_find(&mover->keeper->guests, uuid);
+        struct hn_job *job = hn_mover_job(mover, uuid);
+        int r;
+
+        /* It went before this one was found again. */
+        if (job && job->stage != HN_MOVE_WAITS)
+                return 0;
+        r = turn_back(*entry, "the move that it was to follow did not succeed");
+        if (r >= 0)
+                r = guest && hn_keeper_is_its(*entry, guest) ? put(mover, guest, ledger, entry)
+                                                             : hn_ledger_put(ledger, *entry, NULL);
+        if (r >= 0 && job) {
+                job->back = true;
+                hn_job_stage(job, HN_MOVE_NARROWS);
+        }
+        return r;
+}
+
+/* Nothing of them has been moved.  The ledger gets it before it gets that this one does not get there: they go back
+ * even if the daemon is killed, or does not know them yet. */
+static int end_group(struct hn_mover *mover, struct hn_ledger *ledger, const struct hn_moving *ended)
+{
+        struct hn_entry **entries = NULL;
+        size_t n = 0;
+        int r = hn_ledger_load(ledger, &entries, &n);
+
+        for (size_t i = 0; r >= 0 && i < n; i++) {
+                const struct hn_moving *moving = entries[i]->moving;
+
+                if (entries[i]->managed && moving && !moving->narrowing && moving->began_us == ended->began_us &&
+                    moving->turn > ended->turn)
+                        r = call_back(mover, ledger, &entries[i]);
+        }
+        hn_entries_free(entries, n);
+        return r;
+}
+
 static void begin_narrowing(struct hn_mover *mover, struct hn_job *job, struct hn_guest *guest, bool back)
 {
         HN_LEDGER struct hn_ledger *ledger = NULL;
         HN_ENTRY struct hn_entry *entry = NULL;
         int r = open_entry(mover, guest, &ledger, &entry);
 
-        if (r >= 0 && back) {
-                struct hn_placement *from = entry->moving->from;
-
-                entry->moving->from = entry->moving->to;
-                entry->moving->to = from;
-                entry->moving->back = true;
-                free(entry->moving->reason);
-                entry->moving->reason = strdup(job->why ? job->why : "called off");
-                r = entry->moving->reason ? 0 : -ENOMEM;
-        }
+        if (r >= 0 && back)
+                r = end_group(mover, ledger, entry->moving);
         if (r >= 0)
-                r = narrow_entry(entry->moving->from, entry);
+                r = back ? turn_back(entry, job->why ? job->why : "called off")
+                         : narrow_entry(entry->moving->from, entry);
         if (r >= 0)
                 r = put(mover, guest, ledger, &entry);
         if (!is_done(mover, job, guest, r))
@@ -115,18 +164,6 @@ static void notify(const struct hn_mover *mover, const struct hn_job *job, bool 
 {
         for (size_t i = 0; i < HN_MOVE_LISTENERS && mover->listeners[i].call; i++)
                 mover->listeners[i].call(mover->listeners[i].data, job->uuid, job->target, delivered);
-}
-
-/* Those that were to come after it. */
-static void end_group(struct hn_mover *mover, const struct hn_job *job)
-{
-        bool after = false;
-
-        for (size_t i = 0; i < mover->n; i++) {
-                if (after && mover->jobs[i]->group == job->group && mover->jobs[i]->stage == HN_MOVE_WAITS)
-                        hn_job_call_off(mover->jobs[i], "the move that it was to follow did not succeed");
-                after |= mover->jobs[i] == job;
-        }
 }
 
 /* Why it is where it is: for the same as before, where it stayed. */
@@ -158,8 +195,6 @@ static void finish(struct hn_mover *mover, struct hn_job *job, const struct hn_g
 {
         hn_mover_tell(mover, job, "%s", guest->entry->moved.result);
         job->over = true;
-        if (!delivered)
-                end_group(mover, job);
         notify(mover, job, delivered);
 }
 
@@ -256,6 +291,8 @@ static void stay_between(struct hn_mover *mover, struct hn_job *job, struct hn_g
                 other = entry->moving->to;
         }
         r = hn_move_under_way(other, there, entry->placement->memory_nodes, &wide);
+        if (r >= 0 && !delivered)
+                r = end_group(mover, ledger, entry->moving);
         char *result = r >= 0 ? say_halfway(job, there) : NULL;
         if (r >= 0 && !result)
                 r = -ENOMEM;

@@ -17,7 +17,9 @@ struct hn_job {
         char *name;
         int pid;
         uint64_t start_ticks;
-        unsigned group;
+        uint64_t group_us;            /* the ledger's began_us … */
+        unsigned turn;                /* … and turn */
+        bool lacks;                   /* another daemon began it: an earlier one of its group may not be known yet */
         enum hn_move_stage stage;
         uint64_t since_us, began_us;  /* hn_monotonic_us: of the stage, of the move */
         hwloc_bitmap_t target;        /* the home that it goes to */
@@ -35,9 +37,9 @@ struct hn_mover {
         struct hn_keeper *keeper;
         int lock_fd, event;
         const struct hn_pages_door *door;
-        struct hn_job **jobs;         /* in the order in which they were begun */
+        struct hn_job **jobs;         /* by group and turn: in the order in which they were begun */
         size_t n;
-        unsigned groups;              /* so many have been begun */
+        uint64_t begun_us;            /* began_us of the last group; 0: none yet */
         uint64_t kib_per_second, limit;
         char *refusal;
         struct { hn_move_ended *call; void *data; } listeners[HN_MOVE_LISTENERS];
@@ -45,7 +47,7 @@ struct hn_mover {
 
 /* ---- mover.c */
 struct hn_job *hn_mover_job(const struct hn_mover *mover, const char *uuid);
-int hn_mover_add(struct hn_mover *mover, const struct hn_guest *guest, unsigned group); /* -ENOMEM */
+struct hn_job *hn_mover_add(struct hn_mover *mover, const struct hn_guest *guest); /* NULL without memory */
 void hn_mover_tell(const struct hn_mover *mover, const struct hn_job *job, const char *text, ...) HN_PRINTF(3, 4);
 void hn_job_stage(struct hn_job *job, enum hn_move_stage stage);
 

@@ -55,6 +55,38 @@ static void check(const struct hn_mover *mover, struct hn_job *job, const struct
 
 /* ---- waiting */
 
+/* It is a job, or does not move. */
+static bool is_known(void *data, const char *uuid)
+{
+        const struct hn_mover *mover = data;
+        const struct hn_guest *guest = hn_guests_find(&mover->keeper->guests, uuid);
+
+        return hn_mover_job(mover, uuid) || (guest && guest->entry && !guest->entry->moving);
+}
+
+/* Is there one of its group that is to go before it, and not known yet?  What can't be told is so. */
+static bool lacks_earlier(struct hn_mover *mover, struct hn_job *job)
+{
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+        struct hn_entry **entries = NULL;
+        size_t n = 0;
+        int r;
+
+        if (!job->lacks)
+                return false;
+        r = hn_ledger_open(mover->keeper->root, NULL, &ledger);
+        if (r >= 0)
+                r = hn_ledger_load_others(ledger, is_known, mover, &entries, &n);
+        if (r < 0)
+                return true;
+        job->lacks = false;
+        for (size_t i = 0; i < n; i++)
+                job->lacks |= entries[i]->managed && entries[i]->moving &&
+                              entries[i]->moving->began_us == job->group_us && entries[i]->moving->turn < job->turn;
+        hn_entries_free(entries, n);
+        return job->lacks;
+}
+
 /* One at a time for each node, in the order in which they began; guests of a group one after the other. */
 static bool may_go(const struct hn_mover *mover, const struct hn_job *job)
 {
@@ -70,8 +102,10 @@ static bool may_go(const struct hn_mover *mover, const struct hn_job *job)
                 if (other->over || other->stage == HN_MOVE_NARROWS)
                         continue;
                 bool active = other->stage != HN_MOVE_WAITS;
-                if ((before && other->group == job->group) ||
-                    ((before || active) && hwloc_bitmap_intersects(other->target, job->target)))
+                if (before && other->group_us == job->group_us)
+                        return false;
+                /* Whoever lacks others may wait for long: libvirt does not tell of a guest that somebody holds. */
+                if (!other->lacks && (before || active) && hwloc_bitmap_intersects(other->target, job->target))
                         return false;
         }
         return true;
@@ -235,7 +269,7 @@ void hn_job_turn(struct hn_mover *mover, struct hn_job *job)
                 hn_job_settle(mover, job, guest);
                 return;
         }
-        if (job->stage == HN_MOVE_WAITS && may_go(mover, job))
+        if (job->stage == HN_MOVE_WAITS && !lacks_earlier(mover, job) && may_go(mover, job))
                 hn_job_stage(job, HN_MOVE_OPENS);
         if (job->stage == HN_MOVE_OPENS)
                 open_sets(mover, job, guest);

@@ -175,28 +175,38 @@ void hn_job_stage(struct hn_job *job, enum hn_move_stage stage)
         job->since_us = hn_monotonic_us();
 }
 
-int hn_mover_add(struct hn_mover *mover, const struct hn_guest *guest, unsigned group)
+static bool is_before(const struct hn_job *a, const struct hn_job *b)
+{
+        return a->group_us != b->group_us ? a->group_us < b->group_us : a->turn < b->turn;
+}
+
+struct hn_job *hn_mover_add(struct hn_mover *mover, const struct hn_guest *guest)
 {
         const struct hn_moving *moving = guest->entry->moving;
         CLEANUP_JOB struct hn_job *job = calloc(1, sizeof *job);
         struct hn_job **jobs = job ? hn_array_grow(mover->jobs, mover->n, sizeof(struct hn_job *)) : NULL;
+        size_t at = mover->n;
 
         if (!jobs)
-                return -ENOMEM;
+                return NULL;
         mover->jobs = jobs;
         memcpy(job->uuid, guest->uuid, sizeof job->uuid);
         job->name = strdup(guest->entry->placement->name);
         job->target = hwloc_bitmap_dup(moving->back ? moving->from->home : moving->to->home);
         if (!job->name || !job->target)
-                return -ENOMEM;
+                return NULL;
         job->pid = guest->pid;
         job->start_ticks = guest->start_ticks;
-        job->group = group;
+        job->group_us = moving->began_us;
+        job->turn = moving->turn;
         job->back = moving->back;
         job->began_us = hn_monotonic_us();
         hn_job_stage(job, moving->narrowing ? HN_MOVE_NARROWS : HN_MOVE_WAITS);
-        mover->jobs[mover->n++] = HN_TAKE(job);
-        return 0;
+        for (; at > 0 && is_before(job, jobs[at - 1]); at--)
+                jobs[at] = jobs[at - 1];
+        jobs[at] = HN_TAKE(job);
+        mover->n++;
+        return jobs[at];
 }
 
 void hn_job_call_off(struct hn_job *job, const char *why)
@@ -230,10 +240,12 @@ static void resume(struct hn_mover *mover)
                 if (!guest->entry || !guest->entry->managed || !guest->entry->moving || !guest->request ||
                     !guest->cgroup || hn_mover_job(mover, guest->uuid))
                         continue;
-                if (hn_mover_add(mover, guest, ++mover->groups) < 0)
+                struct hn_job *job = hn_mover_add(mover, guest);
+                if (!job)
                         continue;
-                mover->jobs[mover->n - 1]->resumed = true;
-                hn_mover_tell(mover, mover->jobs[mover->n - 1], "going on with its move");
+                job->resumed = true;
+                job->lacks = job->turn > 0;
+                hn_mover_tell(mover, job, "going on with its move");
         }
 }
 

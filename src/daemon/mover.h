@@ -42,9 +42,10 @@ HN_DEFINE_CLEANUP(struct hn_mover *, hn_mover_free, hn_cleanup_mover)
 int hn_mover_listen(struct hn_mover *mover, hn_move_ended *ended, void *data); /* -ENOSPC */
 
 /* Begins one group of moves: all or none.  Guests of a group are moved in their order; where one does not get there,
- * those after it go back.  -EBUSY: one of them moves already, or is just being started; -ESTALE: it or the ledger has
- * changed, or there is no room (any more); -EPERM: it is not to be moved; -ENOENT: it does not run; -ETIME: somebody
- * else has the ledger; others as of writing it. */
+ * those after it go back.  The ledger has what belongs together, and so it holds for daemons to come.  -EBUSY: one of
+ * them moves already, or is just being started; -ESTALE: it or the ledger has changed, or there is no room (any more);
+ * -EPERM: it is not to be moved; -ENOENT: it does not run; -ETIME: somebody else has the ledger; others as of writing
+ * it. */
 int hn_mover_begin(struct hn_mover *mover, const struct hn_move_order *orders, size_t n);
 
 /* Why the last one was not begun, for people; "" where there is no more to say than the error. */

@@ -7,8 +7,8 @@
  *                                                                             absent where not known
  *     "managed": true, "kept": false,
  *     "placement": { … },                                                     model/placement-json.c
- *     "moving": { "from": { … }, "to": { … }, "kind": "guest", "reason": "…", "began_us": 1, "narrowing": false,
- *                 "back": false },
+ *     "moving": { "from": { … }, "to": { … }, "kind": "guest", "reason": "…", "began_us": 1, "turn": 0,
+ *                 "narrowing": false, "back": false },
  *     "moved": { "count": 3, "ended_us": 1, "delivered": true, "result": "…" } }
  *                                                                             absent where there is none
  */

@@ -55,6 +55,7 @@ static int get_placement(struct json_object *json, const char *name, const struc
 static int read_moving(struct json_object *json, struct hn_entry *entry)
 {
         HN_MOVING struct hn_moving *moving = calloc(1, sizeof *moving);
+        uint64_t turn = 0;
         int r;
 
         if (!moving)
@@ -69,11 +70,14 @@ static int read_moving(struct json_object *json, struct hn_entry *entry)
         if (r >= 0)
                 r = hn_json_get_u64(json, "began_us", INT64_MAX, &moving->began_us);
         if (r >= 0)
+                r = hn_json_get_u64(json, "turn", UINT_MAX, &turn);
+        if (r >= 0)
                 r = hn_json_get_bool(json, "narrowing", &moving->narrowing);
         if (r >= 0)
                 r = hn_json_get_bool(json, "back", &moving->back);
         if (r < 0)
                 return r;
+        moving->turn = (unsigned) turn;
         entry->moving = HN_TAKE(moving);
         return 0;
 }
@@ -126,6 +130,8 @@ static int write_moving(const struct hn_entry *entry, struct json_object *json)
                 r = hn_json_add(json, "reason", json_object_new_string(moving->reason));
         if (r >= 0)
                 r = hn_json_add(json, "began_us", json_object_new_uint64(moving->began_us));
+        if (r >= 0)
+                r = hn_json_add(json, "turn", json_object_new_uint64(moving->turn));
         if (r >= 0)
                 r = hn_json_add(json, "narrowing", json_object_new_boolean(moving->narrowing));
         return r < 0 ? r : hn_json_add(json, "back", json_object_new_boolean(moving->back));

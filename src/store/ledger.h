@@ -18,7 +18,8 @@ struct hn_moving {
         struct hn_placement *to;   /* as it will be when all is done */
         char *kind;                /* hn_move_kind_name's */
         char *reason;              /* a sentence for people */
-        uint64_t began_us;         /* CLOCK_BOOTTIME */
+        uint64_t began_us;         /* CLOCK_BOOTTIME; the moves of one group have the same, others do not */
+        unsigned turn;             /* its place in the group, from 0: it follows those before it */
         bool narrowing;            /* nothing is left to be moved: the memory set is to be that of `to` */
         bool back;                 /* it was called off: `to` is where the guest came from */
 };

@@ -31,6 +31,7 @@ static struct hn_entry *make_moving(const char *uuid)
         moving->kind = strdup("guest");
         moving->reason = strdup("node 1 is crowded");
         moving->began_us = 77;
+        moving->turn = 3;
         moving->narrowing = true;
         moving->back = true;
         entry->moving = moving;
@@ -55,6 +56,7 @@ static void comes_through_as_it_was(void **state)
         assert_string_equal(again->moving->kind, "guest");
         assert_string_equal(again->moving->reason, "node 1 is crowded");
         assert_int_equal(again->moving->began_us, 77);
+        assert_int_equal(again->moving->turn, 3);
         assert_true(again->moving->narrowing && again->moving->back);
         assert_int_equal(again->moved.count, 2);
         assert_int_equal(again->moved.ended_us, 66);
@@ -99,6 +101,8 @@ static void refuses_what_is_no_move(void **state)
                 { "moving", "reason", NULL }, { "moving", "reason", "{}" },
                 { "moving", "began_us", NULL }, { "moving", "began_us", "-1" },
                 { "moving", "began_us", "9223372036854775808" },
+                { "moving", "turn", NULL }, { "moving", "turn", "-1" }, { "moving", "turn", "4294967296" },
+                { "moving", "turn", "0.5" }, { "moving", "turn", "\"1\"" },
                 { "moving", "narrowing", NULL }, { "moving", "narrowing", "1" },
                 { "moving", "back", NULL },
                 { "moved", "count", NULL }, { "moved", "count", "4294967296" }, { "moved", "count", "1.5" },
@@ -107,6 +111,8 @@ static void refuses_what_is_no_move(void **state)
 
         (void) state;
         assert_int_equal(parse_with("moving", "kind", "\"cell\""), 0);
+        assert_int_equal(parse_with("moving", "turn", "0"), 0);
+        assert_int_equal(parse_with("moving", "turn", "4294967295"), 0);
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
                 if (parse_with(cases[i].of, cases[i].name, cases[i].value) != -EBADMSG)
                         fail_msg("%s of %s", cases[i].name, cases[i].of);

@@ -6,7 +6,6 @@
 
 #include <poll.h>
 
-#include "daemon/keeper-internal.h"
 #include "unit/support/moved.h"
 
 #define PAGES (MOVED_KIB / 4)
@@ -176,15 +175,10 @@ static void called_off_before_anything_moved_it_goes_back(void **state)
         assert_int_equal(hn_mover_cancel(moved->mover, UUID_A, ""), -ENOENT);
 }
 
-/* A new daemon, which knows the ledger only. */
+/* A new daemon, which comes to know the guest. */
 static void start_anew(struct moved *moved)
 {
-        moved->holds = 0;
-        hn_mover_free(HN_TAKE(moved->mover));
-        hn_guests_clear(&moved->kept->keeper->guests);
-        assert_int_equal(hn_mover_new(moved->kept->keeper, NULL, NULL, &moved->mover), 0);
-        hn_mover_use(moved->mover, &moved->door);
-        assert_int_equal(hn_mover_turn(moved->mover), 0); /* no guest is known yet */
+        moved_start_anew(moved);
         hn_keeper_look(moved->kept->keeper, UUID_A);
         assert_true(hn_mover_turn(moved->mover) > 0);
 }

@@ -8,18 +8,22 @@
 #include "model/text.h"
 #include "unit/support/host-tree.h"
 
+#define XML "<domain type='kvm' id='%d'><name>%s</name><uuid>%s</uuid><memory unit='KiB'>1048576</memory>" \
+            "<vcpu>2</vcpu>%s<os><type arch='x86_64' machine='q35'>hvm</type></os></domain>"
+
 static const struct guest_plan web = { .unit = WEB_UNIT, .confined = "4-5", .all = "0-7", .nodes = "2" };
+static const struct guest_plan db = { .unit = DB_UNIT, .confined = "6-7", .all = "0-7", .nodes = "3" };
 
 static int live_xml(void *data, const char *uuid, char **ret)
 {
         struct kept *kept = data;
-        (void) uuid;
+        const char *xml = kept->db_xml && strcmp(uuid, UUID_B) == 0 ? kept->db_xml : kept->xml;
 
         if (kept->xml_error)
                 return kept->xml_error;
-        if (!kept->xml)
+        if (!xml)
                 return -ENOENT;
-        *ret = strdup(kept->xml);
+        *ret = strdup(xml);
         return *ret ? 0 : -ENOMEM;
 }
 
@@ -37,9 +41,7 @@ static void again(void *data, const char *uuid, unsigned wait_ms)
 void kept_set_xml(struct kept *kept, const char *elements)
 {
         free(kept->xml);
-        kept->xml = hn_text_print("<domain type='kvm' id='7'><name>web</name><uuid>" UUID_A "</uuid>"
-                                  "<memory unit='KiB'>1048576</memory><vcpu>2</vcpu>%s"
-                                  "<os><type arch='x86_64' machine='q35'>hvm</type></os></domain>", elements);
+        kept->xml = hn_text_print(XML, 7, "web", UUID_A, elements);
         assert_non_null(kept->xml);
 }
 
@@ -76,6 +78,7 @@ int kept_tear_down(void **state)
 
         hn_keeper_free(kept->keeper);
         free(kept->xml);
+        free(kept->db_xml);
         tree_remove(&kept->tree);
         return 0;
 }
@@ -105,11 +108,16 @@ void kept_put_entry(struct kept *kept, enum hn_entry_state state, bool dropin)
 
 struct hn_entry *kept_entry(struct kept *kept)
 {
+        return kept_entry_of(kept, UUID_A);
+}
+
+struct hn_entry *kept_entry_of(struct kept *kept, const char *uuid)
+{
         HN_LEDGER struct hn_ledger *ledger = NULL;
         struct hn_entry *entry = NULL;
 
         assert_int_equal(hn_ledger_open(&kept->tree.root, NULL, &ledger), 0);
-        return hn_ledger_get(ledger, UUID_A, &entry) >= 0 ? entry : NULL;
+        return hn_ledger_get(ledger, uuid, &entry) >= 0 ? entry : NULL;
 }
 
 void kept_open_scope(struct kept *kept)
@@ -123,6 +131,45 @@ void kept_settle(struct kept *kept)
         hn_keeper_look(kept->keeper, UUID_A);
         kept_open_scope(kept);
         hn_keeper_look(kept->keeper, UUID_A);
+        hn_keeper_watched(kept->keeper);
+        kept->asked = 0;
+}
+
+static void put_db_entry(struct kept *kept)
+{
+        HN_ENTRY struct hn_entry *entry = make_entry(UUID_B, "db");
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+        struct hn_placement *placement = entry->placement;
+
+        placement->promises[0].node = 3;
+        hwloc_bitmap_only(placement->home, 3);
+        hwloc_bitmap_only(placement->memory_nodes, 3);
+        hwloc_bitmap_only(placement->cells[0].nodes, 3);
+        hwloc_bitmap_zero(placement->cells[0].cpus);
+        hwloc_bitmap_set_range(placement->cells[0].cpus, 6, 7);
+        hwloc_bitmap_copy(placement->emulator_cpus, placement->cells[0].cpus);
+        entry->domain_id = 8;
+        entry->state = HN_ENTRY_STARTED;
+        entry->unit = strdup(DB_UNIT);
+        entry->pid = DB_PID;
+        entry->start_ticks = DB_TICKS;
+        assert_int_equal(hn_ledger_open(&kept->tree.root, NULL, &ledger), 0);
+        assert_int_equal(hn_ledger_lock(ledger, 1000000), 0);
+        assert_int_equal(hn_ledger_put(ledger, entry, NULL), 0);
+        assert_int_equal(hn_dropin_write(&kept->tree.root, DB_UNIT, NULL, placement->memory_nodes), 0);
+}
+
+void kept_settle_db(struct kept *kept)
+{
+        guest_put_cgroups(&kept->tree, &db);
+        tree_put(&kept->tree, "/sys/fs/cgroup/machine.slice/cpuset.mems.effective", "0-3\n");
+        guest_put_process(&kept->tree, DB_UNIT, "db", DB_PID, DB_TICKS);
+        kept->db_xml = hn_text_print(XML, 8, "db", UUID_B, "");
+        assert_non_null(kept->db_xml);
+        put_db_entry(kept);
+        hn_keeper_look(kept->keeper, UUID_B);
+        tree_put(&kept->tree, GUEST_SCOPE(DB_UNIT) "/cpuset.cpus", "0-15\n");
+        hn_keeper_look(kept->keeper, UUID_B);
         hn_keeper_watched(kept->keeper);
         kept->asked = 0;
 }

@@ -11,6 +11,9 @@
 #define WEB_UNIT "machine-qemu\\x2d7\\x2dweb.scope"
 #define WEB_PID 4242
 #define WEB_TICKS 99u
+#define DB_UNIT "machine-qemu\\x2d8\\x2ddb.scope"
+#define DB_PID 4343
+#define DB_TICKS 88u
 #define THREADS GUEST_THREADS(WEB_UNIT)
 #define JOURNAL "/run/homenode/journal"
 
@@ -18,6 +21,7 @@ struct kept {
         struct tree tree;
         struct hn_keeper *keeper;
         char *xml;          /* the live XML of whatever is asked for; NULL: it does not run */
+        char *db_xml;       /* that of db; NULL: there is web only */
         int xml_error;      /* libvirt can't tell; 0: it can */
         unsigned asked;     /* how often another look was asked for */
         unsigned last_wait_ms;
@@ -39,6 +43,10 @@ void kept_set_xml(struct kept *kept, const char *elements);
 /* Writes web's entry; the drop-in too where `dropin`. */
 void kept_put_entry(struct kept *kept, enum hn_entry_state state, bool dropin);
 struct hn_entry *kept_entry(struct kept *kept);
+struct hn_entry *kept_entry_of(struct kept *kept, const char *uuid);
+
+/* Another guest, "db" (UUID_B, like web), as kept_settle leaves it: on CPUs 6-7 of node 3. */
+void kept_settle_db(struct kept *kept);
 
 /* What systemd and the kernel would do about the scope: opens its CPUs. */
 void kept_open_scope(struct kept *kept);
