@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/known.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "model/array.h"
 
 static struct hn_known_domain *find(const struct hn_known *known, const char *uuid)
 {
@@ -14,20 +15,15 @@ static struct hn_known_domain *find(const struct hn_known *known, const char *uu
 
 static struct hn_known_domain *obtain(struct hn_known *known, const char *uuid)
 {
-        struct hn_known_domain *one = find(known, uuid);
+        struct hn_known_domain *one = find(known, uuid), *list;
 
         if (one)
                 return one;
-        if (known->n == known->room) {
-                size_t room = known->room ? 2 * known->room : 16;
-                struct hn_known_domain *more = reallocarray(known->list, room, sizeof *more);
-
-                if (!more)
-                        return NULL;
-                known->list = more;
-                known->room = room;
-        }
-        one = &known->list[known->n++];
+        list = hn_array_grow(known->list, known->n, sizeof *list);
+        if (!list)
+                return NULL;
+        known->list = list;
+        one = &list[known->n++];
         *one = (struct hn_known_domain) { 0 };
         memcpy(one->uuid, uuid, sizeof one->uuid);
         return one;

@@ -13,7 +13,7 @@ struct hn_known {
                 char uuid[HN_UUID_LENGTH + 1];
                 virDomainPtr domain;
         } *list;
-        size_t n, room;
+        size_t n;
         bool all; /* one that is not in the list is not there */
 };
 
