@@ -325,11 +325,26 @@ void hn_job_settle(struct hn_mover *mover, struct hn_job *job, struct hn_guest *
                 stay_between(mover, job, guest);
 }
 
+/* One that was given back and runs on has made no room for those after it; one that ended has. */
+static int call_back_after(struct hn_mover *mover, const struct hn_job *job)
+{
+        const struct hn_moving dropped = { .began_us = job->group_us, .turn = job->turn };
+        const struct hn_guest *guest = hn_guests_find(&mover->keeper->guests, job->uuid);
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+        int r;
+
+        if (!guest || guest->pid != job->pid || guest->start_ticks != job->start_ticks)
+                return 0;
+        r = hn_keeper_lock(mover->keeper, &ledger);
+        return r < 0 ? r : end_group(mover, ledger, &dropped);
+}
+
 void hn_job_drop(struct hn_mover *mover, struct hn_job *job, const char *why)
 {
         if (job->haul)
                 hn_haul_cancel(job->haul);
-        if (job->over)
+        /* Where others have the lock: at the next turn. */
+        if (job->over || call_back_after(mover, job) < 0)
                 return;
         job->over = true;
         hn_mover_tell(mover, job, "its move has ended: %s", why);

@@ -19,7 +19,9 @@ struct hn_job {
         uint64_t start_ticks;
         uint64_t group_us;            /* the ledger's began_us … */
         unsigned turn;                /* … and turn */
-        bool lacks;                   /* another daemon began it: an earlier one of its group may not be known yet */
+        bool lacks;                   /* another daemon began it: an earlier one of its group may not be known yet … */
+        uint64_t lacked_us;           /* … as it was then; 0: never looked … */
+        size_t lacked_n;              /* … when so many guests were known */
         enum hn_move_stage stage;
         uint64_t since_us, began_us;  /* hn_monotonic_us: of the stage, of the move */
         hwloc_bitmap_t target;        /* the home that it goes to */

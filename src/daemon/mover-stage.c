@@ -13,6 +13,7 @@
 #include "model/resident.h"
 #include "model/text.h"
 
+#define LACKS_US UINT64_C(5000000) /* libvirt may not tell of a guest for long */
 #define PATIENCE_US UINT64_C(120000000) /* for the keeper: libvirtd may be down, systemd busy */
 #define HAULS 3u                        /* looks at what came to lie elsewhere meanwhile */
 
@@ -74,6 +75,10 @@ static bool lacks_earlier(struct hn_mover *mover, struct hn_job *job)
 
         if (!job->lacks)
                 return false;
+        if (job->lacked_us && job->lacked_n == mover->keeper->guests.n && hn_monotonic_us() - job->lacked_us < LACKS_US)
+                return true;
+        job->lacked_us = hn_monotonic_us();
+        job->lacked_n = mover->keeper->guests.n;
         r = hn_ledger_open(mover->keeper->root, NULL, &ledger);
         if (r >= 0)
                 r = hn_ledger_load_others(ledger, is_known, mover, &entries, &n);

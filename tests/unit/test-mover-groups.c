@@ -208,6 +208,23 @@ static void also_if_it_knows_the_second_one_first(void **state)
         assert_both_get_there(moved);
 }
 
+/* It runs on where it was, so there is no more room than before. */
+static void one_that_is_given_back_calls_back_what_follows(void **state)
+{
+        struct moved *moved = *state;
+
+        begin_both(moved);
+        moved->holds = 1;
+        moved_until(moved, HN_MOVE_HAULS);
+        kept_give_back(moved->kept, WEB);
+        moved->holds = 0;
+        hn_keeper_look(moved->kept->keeper, WEB);
+        moved_until(moved, -1);
+        assert_called_back(moved);
+        assert_db_ends_where_it_was(moved);
+        assert_int_equal(moved->db.on[3], PAGES);
+}
+
 static void the_second_goes_alone_where_the_first_has_got_there(void **state)
 {
         struct moved *moved = *state;
@@ -339,6 +356,7 @@ int main(void)
                 MOVED(one_that_finds_no_room_calls_back_what_follows),
                 MOVED(a_daemon_that_was_killed_goes_on_in_their_order),
                 MOVED(also_if_it_knows_the_second_one_first),
+                MOVED(one_that_is_given_back_calls_back_what_follows),
                 MOVED(the_second_goes_alone_where_the_first_has_got_there),
                 MOVED(the_second_goes_alone_where_the_first_runs_no_more),
                 MOVED(one_that_is_not_known_yet_is_called_back),

@@ -207,21 +207,12 @@ static void a_daemon_that_was_killed_goes_on(void **state)
         assert_string_equal(entry->moved.result, "moved to node 0");
 }
 
-static void give_back(struct moved *moved)
-{
-        HN_LEDGER struct hn_ledger *ledger = NULL;
-
-        assert_int_equal(hn_ledger_open(&moved->kept->tree.root, NULL, &ledger), 0);
-        assert_int_equal(hn_ledger_lock(ledger, 0), 0);
-        assert_int_equal(hn_ledger_give_back(ledger, UUID_A, HN_REASON_GIVEN_BACK), 0);
-}
-
 static void one_that_is_given_back_is_left_where_it_is(void **state)
 {
         struct moved *moved = *state;
 
         hold_in_the_middle(moved);
-        give_back(moved);
+        kept_give_back(moved->kept, UUID_A);
         moved->holds = 0;
         hn_keeper_look(moved->kept->keeper, UUID_A);
         moved_until(moved, -1);
@@ -238,7 +229,7 @@ static void what_was_given_back_meanwhile_is_not_written_over(void **state)
         struct moved *moved = *state;
 
         hold_in_the_middle(moved);
-        give_back(moved);
+        kept_give_back(moved->kept, UUID_A);
         moved->holds = 0;
         unsigned asked = moved->kept->asked;
         moved_until(moved, -1);

@@ -120,6 +120,15 @@ struct hn_entry *kept_entry_of(struct kept *kept, const char *uuid)
         return hn_ledger_get(ledger, uuid, &entry) >= 0 ? entry : NULL;
 }
 
+void kept_give_back(struct kept *kept, const char *uuid)
+{
+        HN_LEDGER struct hn_ledger *ledger = NULL;
+
+        assert_int_equal(hn_ledger_open(&kept->tree.root, NULL, &ledger), 0);
+        assert_int_equal(hn_ledger_lock(ledger, 0), 0);
+        assert_int_equal(hn_ledger_give_back(ledger, uuid, HN_REASON_GIVEN_BACK), 0);
+}
+
 void kept_open_scope(struct kept *kept)
 {
         tree_put(&kept->tree, GUEST_SCOPE(WEB_UNIT) "/cpuset.cpus", "0-15\n");

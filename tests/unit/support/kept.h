@@ -45,6 +45,9 @@ void kept_put_entry(struct kept *kept, enum hn_entry_state state, bool dropin);
 struct hn_entry *kept_entry(struct kept *kept);
 struct hn_entry *kept_entry_of(struct kept *kept, const char *uuid);
 
+/* The ledger has from now on that it was given back, as `homenode undo` does. */
+void kept_give_back(struct kept *kept, const char *uuid);
+
 /* Another guest, "db" (UUID_B, like web), as kept_settle leaves it: on CPUs 6-7 of node 3. */
 void kept_settle_db(struct kept *kept);
 
