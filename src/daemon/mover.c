@@ -221,7 +221,7 @@ int hn_mover_cancel(struct hn_mover *mover, const char *uuid, const char *why)
 {
         struct hn_job *job = hn_mover_job(mover, uuid);
 
-        if (!job)
+        if (!job || job->over)
                 return -ENOENT;
         hn_job_call_off(job, why);
         return 0;

@@ -82,7 +82,7 @@ static void on_end(void *data, const char *uuid, hwloc_const_bitmap_t home, bool
 {
         struct hn_orders *orders = data;
         const struct hn_guest *guest = hn_guests_find(&orders->keeper->guests, uuid);
-        const char *result = guest && guest->entry ? guest->entry->moved.result : NULL;
+        const struct hn_moved *moved = guest && guest->entry ? &guest->entry->moved : NULL;
 
         (void) home;
         for (size_t i = orders->n; i-- > 0;) {
@@ -90,9 +90,12 @@ static void on_end(void *data, const char *uuid, hwloc_const_bitmap_t home, bool
 
                 if (strcmp(followed->uuid, uuid) != 0)
                         continue;
+                /* else that is of an earlier move */
+                const char *result = moved && moved->ended_us >= followed->asked_us ? moved->result : NULL;
                 (void) hn_mover_look(orders->mover, uuid, &followed->told);
-                answer(orders, uuid, followed->asked_us, &(struct answer) { delivered ? "done" : "failed", followed->told,
-                                                                            result ? result : "it has ended" });
+                answer(orders, uuid, followed->asked_us,
+                       &(struct answer) { delivered ? "done" : "failed", followed->told,
+                                          result ? result : "it has ended, or was given back" });
                 *followed = orders->list[--orders->n];
         }
 }

@@ -30,7 +30,7 @@ struct hn_orders_door {
         int (*occupied)(void *data, const char *uuid, const char **ret_why);
 };
 
-/* Both must outlive it.  Orders that were put down lately are taken, older files go.  -ENOMEM and those of inotify. */
+/* Both must outlive it.  What was put down before is seen to with the next order.  -ENOMEM and those of inotify. */
 int hn_orders_new(struct hn_keeper *keeper, struct hn_mover *mover, const struct hn_orders_door *door,
                   struct hn_orders **ret);
 void hn_orders_free(struct hn_orders *orders);

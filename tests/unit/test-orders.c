@@ -200,12 +200,34 @@ static void what_libvirt_moves_is_left_alone(void **state)
         assert_non_null(begun->moving);
 }
 
+static void what_came_of_an_earlier_one_is_not_told_again(void **state)
+{
+        struct moved *moved = *state;
+
+        put_down(moved, UUID_A, "0", hn_boottime_us());
+        hn_keeper_look(moved->kept->keeper, UUID_A);
+        moved_memory_set(moved, "0,2\n");
+        moved_until(moved, HN_MOVE_NARROWS);
+        hn_keeper_look(moved->kept->keeper, UUID_A);
+        moved_memory_set(moved, "0\n");
+        moved_until(moved, -1);
+        assert_answer(moved, UUID_A, asked, "done", "moved to node 0");
+        put_down(moved, UUID_A, "3", hn_boottime_us());
+        kept_give_back(moved->kept, UUID_A);
+        hn_keeper_look(moved->kept->keeper, UUID_A);
+        moved_until(moved, -1);
+        assert_answer(moved, UUID_A, asked, "failed", "it has ended, or was given back");
+        put_down(moved, UUID_A ".cancel", "", hn_boottime_us());
+        assert_answer(moved, UUID_A, asked, "refused", "it is not being moved");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
 #define ORDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
                 ORDER(is_carried_out_and_followed),
                 ORDER(is_called_off),
+                ORDER(what_came_of_an_earlier_one_is_not_told_again),
                 ORDER(what_libvirt_moves_is_left_alone),
                 ORDER(what_cannot_be_is_said_and_changes_nothing),
                 ORDER(odd_files_are_passed_over),
