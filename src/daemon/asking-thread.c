@@ -104,15 +104,16 @@ static bool knock(virDomainPtr domain)
         return n != 0;
 }
 
-/* *own: the thread's connection, which was good for the last question.  It stays NULL where there is none to be had. */
-static void dial(struct hn_asking *asking, virConnectPtr *own)
+/* *own: the thread's connection, which was good for the last question.  It stays NULL where there is none to be had, or
+ * it is not wanted. */
+static void dial(struct hn_asking *asking, bool wanted, virConnectPtr *own)
 {
         HN_FREE char *uri = NULL, *message = NULL;
 
         (void) pthread_mutex_lock(&asking->lock);
         if (!*own)
                 *own = HN_TAKE(asking->spare);
-        uri = asking->uri ? strdup(asking->uri) : NULL;
+        uri = wanted && asking->uri ? strdup(asking->uri) : NULL;
         (void) pthread_mutex_unlock(&asking->lock);
         if (*own && (!uri || virConnectIsAlive(*own) != 1))
                 (void) virConnectClose(HN_TAKE(*own));
@@ -129,8 +130,10 @@ static void answer(struct hn_asking *asking, struct question *question, virConne
         *place = question;
         (void) pthread_mutex_unlock(&asking->lock);
         question->gone = question->domain && !knock(question->domain);
+        /* One that broke meanwhile has not told whether the domain is held. */
+        bool told = !question->domain || virConnectIsAlive(virDomainGetConnect(question->domain)) == 1;
         if (!question->asked.libvirt)
-                dial(asking, own);
+                dial(asking, told, own);
         question->asked.ask(question->asked.data, question->asked.libvirt ? question->asked.libvirt : *own);
         if (!question->gone) /* else the loop has to know yet which */
                 hn_question_hang_up(question);
