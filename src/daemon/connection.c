@@ -157,8 +157,6 @@ static void greeted(void *data)
         connection->ears = greeting->ears;
         connection->serial++;
         hn_asking_use(connection->asking, connection->uri);
-        hn_backoff_reset(&connection->backoff);
-        connection->told = false;
         hn_journal(connection->root, LOG_INFO, HN_DAEMON_IDENTIFIER, NULL, NULL, "connected to libvirt (%s)",
                    connection->uri);
         (void) sd_notifyf(0, "STATUS=Connected to libvirt (%s)", connection->uri);
@@ -279,9 +277,11 @@ static void listed(void *data)
         bool present = connection->libvirt && connection->serial == listing->serial;
 
         connection->listing = false;
-        if (present && listing->n >= 0)
+        if (present && listing->n >= 0) {
+                hn_backoff_reset(&connection->backoff);
+                connection->told = false;
                 mark_listed(connection, listing);
-        else if (present)
+        } else if (present)
                 list_failed(connection, listing->message ? listing->message : "no message");
         if (connection->libvirt && connection->list_again)
                 begin_listing(connection);
