@@ -215,7 +215,7 @@ static unsigned write_definition(const struct look *look)
         if (r == -EREMOTEIO)
                 return refused(look, message);
         if (r < 0)
-                return 0; /* libvirt is away: all is looked at when it is back */
+                return BUSY_MS; /* this connection broke */
         note_written(look);
         tell(look, LOG_INFO, sayings[look->to->kind], look->to->reason);
         if (look->to->kind == HN_REDEFINE_UNDO)
@@ -311,7 +311,7 @@ static unsigned look_once(struct hn_definitions *all, void *libvirt, const char 
         if (r == -ENOENT)
                 forget(all, uuid);
         if (r < 0)
-                return r == -ENOENT || r == -ENOTCONN ? 0 : TROUBLE_MS;
+                return r == -ENOENT ? 0 : r == -ENOTCONN ? BUSY_MS : TROUBLE_MS;
         if (is_left(&look, first.xml))
                 return 0;
         r = hn_redefine(all->root, first.xml, first.active, &to);

@@ -13,6 +13,7 @@ struct look {
         struct hn_defining *defining;
         char uuid[HN_UUID_LENGTH + 1];
         unsigned matters;
+        bool heard;       /* what matters is known to those who define */
         unsigned wait_ms; /* what came of it */
 };
 
@@ -68,6 +69,7 @@ static void look(void *data, virConnectPtr libvirt)
                 look->wait_ms = LATER_MS;
                 return;
         }
+        look->heard = true;
         hn_turn_take();
         look->wait_ms = hn_definitions_look(look->defining->definitions, libvirt, look->uuid, look->matters);
         hn_turn_give();
@@ -78,7 +80,8 @@ static void looked(void *data)
         const struct look *look = data;
 
         if (look->wait_ms > 0)
-                (void) hn_work_mark_later(look->defining->work, look->uuid, HN_LOOK_DEFINITION, look->wait_ms);
+                (void) hn_work_mark_later(look->defining->work, look->uuid, look->heard ? HN_LOOK_DEFINITION : look->matters,
+                                          look->wait_ms);
         hn_work_done(look->defining->work, look->uuid);
 }
 
