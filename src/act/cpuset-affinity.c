@@ -99,6 +99,19 @@ static int set_listed(const struct hn_root *root, const int *tids, size_t n, con
         return count;
 }
 
+int hn_affinity_set_own(const struct hn_root *root, hwloc_const_bitmap_t cpus)
+{
+        HN_CLEANUP(cleanup_cpuset) cpu_set_t *mask = NULL;
+        size_t size = 0;
+
+        if (hwloc_bitmap_last(cpus) < 0)
+                return -EINVAL;
+        mask = mask_of(cpus, &size);
+        if (!mask)
+                return -ENOMEM;
+        return root->host && sched_setaffinity(0, size, mask) < 0 ? -errno : 0;
+}
+
 int hn_affinity_set(const struct hn_root *root, const char *dir, hwloc_const_bitmap_t cpus)
 {
         HN_CLEANUP(cleanup_cpuset) cpu_set_t *mask = NULL;

@@ -56,3 +56,6 @@ int hn_cgroup_threads(const struct hn_root *root, const char *dir, int **ret, si
  * nothing is set. The first error otherwise: -EINVAL (none of the CPUs is in the thread's cpuset, or an
  * empty set), -EPERM. */
 int hn_affinity_set(const struct hn_root *root, const char *dir, hwloc_const_bitmap_t cpus);
+
+/* Of the calling thread; in a recorded tree nothing is set.  -EINVAL: as above. */
+int hn_affinity_set_own(const struct hn_root *root, hwloc_const_bitmap_t cpus);

@@ -255,6 +255,16 @@ static void sets_the_affinity_of_threads_that_live(void **state)
         assert_int_equal(sched_getaffinity(child, sizeof got, &got), 0);
         assert_int_equal(CPU_COUNT(&got), 1);
 
+        /* of the caller itself */
+        cpu_set_t before;
+        assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+        assert_int_equal(hn_affinity_set_own(&host, one), 0);
+        assert_int_equal(hn_affinity_set_own(&host, beyond), -EINVAL);
+        assert_int_equal(sched_getaffinity(0, sizeof got, &got), 0);
+        assert_int_equal(CPU_COUNT(&got), 1);
+        assert_true(CPU_ISSET((size_t) cpu, &got));
+        assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+
         assert_int_equal(kill(child, SIGKILL), 0);
         assert_int_equal(waitpid(child, NULL, 0), child);
 }
