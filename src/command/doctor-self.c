@@ -30,7 +30,8 @@ int hn_check_configuration(const struct hn_patient *patient, struct hn_findings 
         if (!faults || !*faults)
                 return hn_find(findings, HN_LEVEL_OK, "configuration", NULL, NULL, "the configuration has no faults");
         for (char *line = strtok_r(faults, "\n", &rest); r >= 0 && line; line = strtok_r(NULL, "\n", &rest))
-                r = hn_find(findings, HN_LEVEL_WARNING, "configuration", "It is passed over: what another file says counts, or the default.",
+                r = hn_find(findings, HN_LEVEL_WARNING, "configuration",
+                            "It is passed over: what another file says counts, or the default.",
                             "correct it in the file named; /etc/homenode/homenode.conf says what there is", "%s", line);
         return r;
 }
