@@ -107,11 +107,13 @@ metadata_set() {
 	vm "virsh -q metadata $(printf %q "$name") urn:homenode:1 --key homenode --set $(printf %q "<domain $wish/>") $* >/dev/null"
 }
 
-# sets_of NAME: what is in force for its scope and every thread group, and where each kind of thread may run, in one call. QEMU's
-# helpers, which come and go, are left out.
+# sets_of NAME: what is in force for its scope and every thread group, and where each kind of thread may run, in one call. vCPUs and
+# iothreads by name, all others of QEMU's together: which of them carry a name depends on how far QEMU was when it made them. Its
+# workers, which come and go, are left out.
 sets_of() {
 	vm "cd \"\$($guest_report $(printf %q "$1") scope)\" && grep -s . cpuset.*.effective libvirt/cpuset.*.effective libvirt/*/cpuset.*.effective
-		awk '/^Name:/ { name = \$2 \$3 } /^Cpus_allowed_list:/ && name !~ /^worker/ { print name, \$2 }' \
+		awk '/^Name:/ { name = \$2 ~ /^(CPU|IO|worker)/ ? \$2 \$3 : \"others\" }
+			/^Cpus_allowed_list:/ && name !~ /^worker/ { print name, \$2 }' \
 			/proc/\$(cat /run/libvirt/qemu/$(printf %q "$1").pid)/task/*/status | sort -u"
 }
 

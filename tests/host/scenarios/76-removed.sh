@@ -11,9 +11,9 @@
 files() { vm 'find /etc /usr /var/lib/homenode /run/homenode /run/systemd/system /run/systemd/transient 2>/dev/null |
 	grep -vE "^/etc/libvirt/qemu/|^/run/systemd/transient/machine-|^/etc/ld.so.cache"' | sort; }
 inactive() { vm "virsh dumpxml --inactive --security-info $1"; }
-# What is in force, by the kernel and by systemd.  QEMU has a thread for the memory of each cell, open as all are.
+# What is in force, by the kernel and by systemd.
 force_of() {
-	sets_of "$1" | grep -v '^TCtc-ram-node[0-9]* 0-7$'
+	sets_of "$1"
 	vm "systemctl show -p EffectiveCPUs -p EffectiveMemoryNodes -- \"\$(basename \"\$($guest_report $1 scope)\")\""
 }
 same_as_twins() { # WHEN
