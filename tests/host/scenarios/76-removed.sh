@@ -22,7 +22,11 @@ same_as_twins() { # WHEN
 }
 has_cells() { inactive wide | grep -q '<cell id=.1.'; }
 # Wherever it is balanced to meanwhile.
-whole() { (assert_whole_on narrow "$(home_of narrow)" 131072) 2>/dev/null; }
+whole() {
+	local home
+	home=$(home_of narrow)
+	[ "$(mem_by_node narrow)" = "$home 131072" ] && [ "$(cg narrow cpuset.mems)" = "$home" ]
+}
 in_force() { [ "$(cg narrow libvirt/vcpu1/cpuset.cpus)" = "$(node_cpus "$(home_of narrow)")" ] && [ -z "$(drop_ins)" ]; }
 
 # Twins run before it comes, and say that it is to leave them.
