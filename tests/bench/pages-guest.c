@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/mempolicy.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -169,6 +170,23 @@ int guest_move(const struct guest *guest, const struct hn_root *root, unsigned t
                         pause_for_us(pause_us);
         } while (r > 0);
         return r;
+}
+
+int run_on_node(const struct hn_root *root, pid_t pid, unsigned node)
+{
+        HN_BITMAP hwloc_bitmap_t cpus = NULL;
+        HN_FREE char *text = NULL;
+        cpu_set_t set;
+        int r = hn_root_read_line(root, &text, "/sys/devices/system/node/node%u/cpulist", node);
+
+        if (r >= 0)
+                r = hn_idset_parse(text, CPU_SETSIZE, &cpus);
+        if (r < 0)
+                return r;
+        CPU_ZERO(&set);
+        HN_IDSET_FOREACH(cpu, cpus)
+                CPU_SET((size_t) cpu, &set);
+        return sched_setaffinity(pid, sizeof set, &set) < 0 ? -errno : 0;
 }
 
 int guest_percent(const struct guest *guest, const struct hn_root *root, unsigned node)

@@ -38,6 +38,10 @@ typedef void guest_stepped(void *data, const struct hn_pages_progress *progress)
 int guest_move(const struct guest *guest, const struct hn_root *root, unsigned to, unsigned pause_us,
                guest_stepped *stepped, void *data, struct hn_pages_progress *ret);
 
+/* CPUs first, as homenode moves a guest, and the thread that moves its memory (0: the caller) as well: pages that automatic
+ * NUMA balancing hides go to the node of whoever touches them. */
+int run_on_node(const struct hn_root *root, pid_t pid, unsigned node);
+
 /* What of it is on a node, in percent. */
 int guest_percent(const struct guest *guest, const struct hn_root *root, unsigned node);
 

@@ -2,7 +2,8 @@
  *
  * What stands still while memory is moved: a guest that touches its pages and looks at its clock, and somebody who puts
  * an unrelated task into another cgroup again and again.  Beside moving in batches: nothing, and one direct change of
- * the memory set of the guest's cgroup, for which the kernel moves everything at once (DESIGN fact 11).
+ * the memory set of the guest's cgroup, for which the kernel moves everything at once (DESIGN fact 11).  The guest's CPUs
+ * are those of the new node before, as homenode has it.
  *
  *   pages-pause [MIB [FROM TO]]
  *
@@ -173,6 +174,10 @@ static int measure(struct bench *bench, const char *name, measured *what)
         uint64_t began_us, took_us;
         int r = set_nodes(bench, bench->from, bench->from);
 
+        if (r >= 0)
+                r = run_on_node(&bench->root, bench->guest.pid, bench->to);
+        if (r >= 0)
+                r = run_on_node(&bench->root, 0, bench->to);
         if (r < 0)
                 return r;
         pause_for_us(1000000);

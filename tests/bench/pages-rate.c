@@ -54,9 +54,14 @@ static int move_once(struct bench *bench, const struct guest *guest, bool ours, 
 {
         unsigned from = bench->nodes[way], to = bench->nodes[!way];
         struct hn_pages_progress progress;
-        uint64_t began_us = hn_monotonic_us(), took_us;
-        int r = ours ? guest_move(guest, &bench->root, to, 0, stepped, &bench->batches, &progress)
-                     : move_at_once(guest, from, to);
+        uint64_t began_us, took_us;
+        int r = run_on_node(&bench->root, 0, to);
+
+        if (r < 0)
+                return r;
+        began_us = hn_monotonic_us();
+        r = ours ? guest_move(guest, &bench->root, to, 0, stepped, &bench->batches, &progress)
+                 : move_at_once(guest, from, to);
 
         took_us = hn_monotonic_us() - began_us;
         if (r < 0)
