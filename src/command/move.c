@@ -215,8 +215,19 @@ static int report(const struct asking *asking)
         return HN_EXIT_DONE;
 }
 
-static int complain(const struct asking *asking, int error)
+/* Did it stand there still?  Nobody is to take it later: whoever asked is told that nothing came of it. */
+static bool withdraw(const struct asking *asking)
 {
+        const char *suffix = asking->cancel ? ".cancel" : "";
+        bool stood = hn_root_exists(&asking->root, HN_ORDERS_FOLDER "/%s%s", asking->uuid, suffix);
+
+        return hn_root_remove(&asking->root, HN_ORDERS_FOLDER "/%s%s", asking->uuid, suffix) >= 0 && stood;
+}
+
+static int complain(const struct asking *asking, int error, bool withdrawn)
+{
+        if (withdrawn && error != -ETIME)
+                return hn_complain("%s: homenoded has ended before it heard of this; nothing came of it", asking->name);
         if (error == -ESRCH)
                 return hn_complain("%s: homenoded has ended; the move goes on when it is started again", asking->name);
         if (error == -ESTALE)
@@ -240,6 +251,7 @@ static void catch_interrupts(void)
 
 static int ask(struct asking *asking, hwloc_const_bitmap_t nodes)
 {
+        bool withdrawn = false;
         int r;
 
         asking->asked_us = hn_boottime_us();
@@ -250,10 +262,10 @@ static int ask(struct asking *asking, hwloc_const_bitmap_t nodes)
         if (r >= 0)
                 r = follow(asking);
         clear_progress(asking);
-        if (r == -ETIME)
-                (void) hn_root_remove(&asking->root, HN_ORDERS_FOLDER "/%s", asking->uuid);
+        if (r == -ETIME || r == -ESRCH || r == -ESTALE)
+                withdrawn = withdraw(asking);
         (void) hn_root_remove(&asking->root, HN_ORDERS_ANSWER, asking->uuid, asking->asked_us);
-        return r < 0 ? complain(asking, r) : report(asking);
+        return r < 0 ? complain(asking, r, withdrawn) : report(asking);
 }
 
 static int run(struct asking *asking, hwloc_const_bitmap_t nodes)

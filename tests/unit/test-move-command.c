@@ -28,6 +28,7 @@ struct played {
         const char *text;
         bool interrupts;             /* the user does */
         bool ends, begins_anew;      /* the daemon does */
+        bool deaf;                   /* it ends without taking the order */
         char *order;
         atomic_bool runs, over;      /* the daemon does; the command has ended */
 };
@@ -58,6 +59,8 @@ static void *play(void *data)
                 return NULL;
         played->runs = true;
         wait_for(played, played->file);
+        if (played->deaf)
+                return NULL;
         if (hn_root_read(root, 4096, &played->order, &length, FOLDER "%s", played->file) < 0)
                 return NULL;
         (void) hn_root_remove(root, FOLDER "%s", played->file);
@@ -215,6 +218,19 @@ static void does_not_wait_for_a_daemon_that_ends(void **state)
         free(played.order);
 }
 
+/* The next daemon would make a move that its user was told of as one that came to nothing. */
+static void takes_back_what_a_daemon_did_not_take(void **state)
+{
+        struct played played = { .tree = *state, .file = UUID_A, .deaf = true };
+        struct played cancelled = { .tree = *state, .file = UUID_A ".cancel", .deaf = true };
+        HN_FREE char *out = NULL, *cancel_out = NULL;
+
+        assert_int_equal(RUN(&played, &out, "web", "3"), HN_EXIT_FAILED);
+        assert_false(has_files(played.tree));
+        assert_int_equal(RUN(&cancelled, &cancel_out, "--cancel", "web"), HN_EXIT_FAILED);
+        assert_false(has_files(cancelled.tree));
+}
+
 static void does_not_wait_for_a_daemon_that_was_started_anew(void **state)
 {
         struct played played = { .tree = *state, .file = UUID_A, .states = { "moving" }, .text = "", .begins_anew = true };
@@ -256,6 +272,7 @@ int main(void)
                 BESIDE(an_interrupt_calls_it_off),
                 BESIDE(calls_off_what_others_began),
                 BESIDE(does_not_wait_for_a_daemon_that_ends),
+                BESIDE(takes_back_what_a_daemon_did_not_take),
                 BESIDE(does_not_wait_for_a_daemon_that_was_started_anew),
                 BESIDE(without_a_daemon_nothing_is_put_down),
                 BESIDE(wrong_usage),
