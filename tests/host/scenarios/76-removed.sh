@@ -21,7 +21,7 @@ same_as_twins() { # WHEN
 	assert_eq "$(force_of wide)" "$(force_of wide-twin)" "what is in force for wide, $1"
 }
 has_cells() { inactive wide | grep -q '<cell id=.1.'; }
-# Wherever it is balanced to meanwhile.
+# Where it is balanced all the same, its memory comes after it.
 whole() {
 	local home
 	home=$(home_of narrow)
@@ -49,10 +49,12 @@ comes() {
 	install_archive "$(programs "$suite" "$(cd "$host_dir/../.." && pwd)")"
 	[ "$(files)" != "$files" ] || fail 'nothing was installed'
 	wait_until 60 has_cells
-	guest_start narrow
+	# The one that may go anywhere last: it keeps away from the other, and need not be balanced.
 	guest_start wide
+	guest_start narrow
 	wait_until 60 in_force
 	wait_until 120 whole
+	assert_whole_on narrow "$(home_of narrow)" 131072
 	assert_eq "$(mem_of_cell wide 0) $(mem_of_cell wide 1)" '0 131072 1 131072' 'memory of the cells of wide'
 	assert_eq "$(force_of narrow-twin; force_of wide-twin)" "$twins" 'what is in force for the twins'
 }
