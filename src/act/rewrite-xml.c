@@ -68,12 +68,16 @@ static bool is_white(const xmlNode *node)
         return node && node->type == XML_TEXT_NODE && xmlIsBlankNode((xmlNode *) node);
 }
 
-/* The line's end and indentation before a node ("\n    "), NULL: it does not begin a line. */
+/* The line's end and indentation before a node ("\n    "), NULL: it does not begin a line.  What a line before it ends
+ * with does not matter: it may be one text with this, or two, and is one where it was written and read again. */
 static const char *indentation(const xmlNode *node)
 {
-        if (!is_white(node->prev) || !node->prev->content)
+        const char *line;
+
+        if (!node->prev || node->prev->type != XML_TEXT_NODE || !node->prev->content)
                 return NULL;
-        return strrchr((const char *) node->prev->content, '\n');
+        line = strrchr((const char *) node->prev->content, '\n');
+        return line && line[strspn(line, " \t\r\n")] == '\0' ? line : NULL;
 }
 
 static int add_text_before(xmlNode *element, const char *indent, const char *deeper)

@@ -152,6 +152,34 @@ static void what_the_user_writes_wins(void **state)
         }
 }
 
+/* Texts that stand side by side are one when they are read again. */
+static void what_was_written_and_read_again_is_settled(void **state)
+{
+        static const char *const words[] = { "mine ", "mine\n  ", "\n", "<!-- mine -->", "<mine/>", "<![CDATA[mine]]>" };
+        static const char *const before[] = { "<cputune>", "<numatune>", "<cpu>", "<metadata>", "<iothreads>", "</domain>" };
+        static const char *const into[] = { "</numatune>", "</cputune>", "</cpu>", "</numa>", "</metadata>" };
+        HN_FREE char *placed = applied(plain_domain, HN_REWRITE_PREPARE, on_nodes_0_8, 2);
+        (void) state;
+
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+                for (size_t j = 0; j < sizeof before / sizeof *before; j++)
+                        for (size_t k = 0; k < sizeof into / sizeof *into; k++) {
+                                HN_FREE char *first = hn_text_print("%s%s", words[i], before[j]);
+                                HN_FREE char *second = hn_text_print("  <mine/>\n  %s", into[k]);
+                                HN_FREE char *half = edited(placed, before[j], first);
+                                HN_FREE char *text = edited(half, into[k], second);
+                                HN_XMLDOC xmlDoc *doc = xml_of(text);
+
+                                (void) apply(doc, HN_REWRITE_PREPARE, on_nodes_1_9, 2, true);
+                                HN_FREE char *once = text_of(doc);
+                                HN_XMLDOC xmlDoc *read = xml_of(once);
+
+                                assert_false(apply(read, HN_REWRITE_PREPARE, on_nodes_1_9, 2, true));
+                                HN_FREE char *twice = text_of(read);
+                                assert_string_equal(twice, once);
+                        }
+}
+
 /* Not only what libvirt reads: files are kept by hand, too. */
 static void what_the_user_writes_into_ours_stays(void **state)
 {
@@ -324,6 +352,7 @@ int main(void)
                 cmocka_unit_test(filtering_unbinds_what_has_no_place_here),
                 cmocka_unit_test(knows_its_own_after_libvirt_wrote_it_anew),
                 cmocka_unit_test(what_the_user_writes_wins),
+                cmocka_unit_test(what_was_written_and_read_again_is_settled),
                 cmocka_unit_test(what_the_user_writes_into_ours_stays),
                 cmocka_unit_test(without_the_mark_all_is_the_users),
                 cmocka_unit_test(takes_out_all_of_several_marks),
